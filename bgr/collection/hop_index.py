@@ -26,7 +26,7 @@ from bgr.utils.atomic_io import output_folder, writing
 from bgr.utils.checksums import first_damage
 from bgr.utils.hashing import hash_texts
 
-FORMAT = "2"
+FORMAT = "3"
 """Format of the files, and of the rules by which names are found; raised when either changes."""
 
 

@@ -124,6 +124,11 @@ class NameFinder:
         self._stop_words = ASKING | frozenset(one_word) - frozenset(chain.from_iterable(split_words(one_word)))
         self._lengths = {word: sorted(found, reverse=True) for word, found in lengths.items()}
 
+    def only(self, kept: Sequence[int]) -> NameFinder:
+        """A finder of some of the names, by their ascending numbers."""
+        rare = (number for number, name in enumerate(kept) if name in self.rare)
+        return NameFinder([self.names[name] for name in kept], rare)
+
     def find(self, text: str, *, strict: bool = True) -> list[int]:
         """Numbers of the names in a text, in order, each once.
 
@@ -147,7 +152,8 @@ class NameFinder:
                 bare = length == 1 and words[at] in self._stop_words
                 if (written and not (bare and at == 0)) if strict else not bare:
                     found[number] = None
-                    step = length
+                    # as it is typed, the first word may be no part of the name: *of gold*
+                    step = length if strict or words[at] not in SMALL_WORDS else 1
                     break
             at += step
         return list(found)
@@ -207,6 +213,10 @@ class Mentions:
                 bar.update(1)
         lengths = np.array([len(row) for row in rows], dtype=np.int64)
         names = np.fromiter((number for row in rows for number in row), dtype=np.int32, count=int(lengths.sum()))
+        # a name that is part of a longer one wherever it stands would hide shorter ones in questions
+        used, names = np.unique(names, return_inverse=True)
+        finder = finder.only(used.tolist())
+        names = names.astype(np.int32)
         order = np.argsort(names, kind="stable")
         return cls(
             finder,

@@ -21,6 +21,7 @@ import torch
 from bgr.collection.bm25 import ScoredSearch
 from bgr.collection.hop_index import HopIndex
 from bgr.collection.search import Hits, Search, best, ordered
+from bgr.collection.word_counts import split_words
 from bgr.models.batching import Sentences
 from bgr.models.pool_ranker import PoolGraph, PoolRanker
 from bgr.models.retriever import BgrRetriever
@@ -36,6 +37,8 @@ class HopSettings:
     Args:
         seeds: maximum number of texts by words.
         of_question: maximum number of texts of each name that the question has.
+        of_word: maximum number of texts of each word of a question without capitals, which may be a name; none if more
+            than `common` have it.
         of_candidate: maximum number of texts of each name that a candidate has.
         leaders: number of candidates whose names are followed.
         newest: and of those that came last.
@@ -46,6 +49,7 @@ class HopSettings:
 
     seeds: int = 20
     of_question: int = 500
+    of_word: int = 100
     of_candidate: int = 30
     leaders: int = 20
     newest: int = 20
@@ -145,9 +149,11 @@ class HopSearch(Search):
         near, names = pool.near, pool.asked
         seeds = best(near, self.settings.seeds)
         parts = [self._of(name, near, self.settings.of_question) for name in names]
-        pool.texts = _distinct([seeds.indices[seeds.scores > 0], *parts])
         few = self.settings.few
         rare = [part for name, part in zip(names, parts, strict=True) if len(self.mentions.of_name(name)) <= few]
+        if not _has_capitals(question):
+            parts += [self._with_word(word, near) for word in split_words([question])[0]]
+        pool.texts = _distinct([seeds.indices[seeds.scores > 0], *parts])
         pool.direct = np.concatenate(rare).tolist() if rare else []
         pool.old = len(pool.texts)
         return pool
@@ -170,6 +176,13 @@ class HopSearch(Search):
     def _leads(self, name: int) -> bool:
         """Whether a name leads from one text to another: one that very many texts have does not."""
         return len(self.mentions.of_name(name)) <= self.settings.common
+
+    def _with_word(self, word: str, near: np.ndarray) -> np.ndarray:
+        """The texts with a word of the question that share most with it, ``int64 [n]``; none if very many have it."""
+        among = np.flatnonzero(self.words.scores(word))
+        if len(among) > self.settings.common:
+            return among[:0]
+        return among[best(near[among], self.settings.of_word).indices]
 
     def _of(self, name: int, near: np.ndarray, most: int) -> np.ndarray:
         """The texts of a name that share most with the question, ``int64 [n]``."""

@@ -66,6 +66,22 @@ def test_the_longest_name_counts():
     ]
 
 
+def test_a_name_that_is_always_part_of_a_longer_one_hides_no_shorter_one():
+    texts = ["Pieces of Gold is long.", "Pieces of Gold is new.", "Gold is heavy.", "Gold is soft."]
+    found = Mentions.build(texts, ["Of Gold", "Gold"])
+    assert "of gold" not in found.finder.names
+    assert names(found, found.finder.find("melting point of gold", strict=False)) == ["gold"]
+
+
+def test_as_it_is_typed_a_name_begins_with_a_small_word_or_after_it():
+    finder = NameFinder([name_key(one) for one in ("The Alien", "Alien", "Alien Nation", "Nation")])
+    assert [finder.names[n] for n in finder.find("who saw the alien nation", strict=False)] == [
+        "the alien",
+        "alien nation",
+    ]
+    assert [finder.names[n] for n in finder.find("Who saw The Alien Nation?")] == ["the alien", "nation"]
+
+
 def test_runs_end_at_marks_and_small_words():
     assert capitalized("We saw The Lord of the Rings, Alien and it.") == ({"the lord of the rings", "alien"}, "we")
     assert capitalized("In 1999 Fargo won.") == ({"1999 fargo"}, "in 1999 fargo")

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from bgr.collection.collection import Collection
+from bgr.collection.word_counts import split_words
 from bgr.models.batching import Sentences
 from bgr.models.pool_ranker import PoolGraph, PoolRanker, RankerConfig
 from bgr.retrievers.graph_hop import hop_search
@@ -30,7 +31,7 @@ QUESTIONS = [
     "How many people has Theta ?",
     "Qwertz ?",
 ]
-SMALL = HopSettings(seeds=2, of_question=2, of_candidate=2, leaders=2, newest=1, few=1, hops=2, common=3)
+SMALL = HopSettings(seeds=2, of_question=2, of_word=2, of_candidate=2, leaders=2, newest=1, few=1, hops=2, common=3)
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +91,9 @@ def plain_search(collection, models, tokenizer, question, settings, ranker=None)
     pool = [text for text in nearest(range(len(TEXTS)), settings.seeds) if near[text] > 0]
     for name in names:
         pool += nearest(mentions.of_name(name).tolist(), settings.of_question)
+    for word in () if capitals else split_words([question])[0]:
+        having = [number for number, text in enumerate(TEXTS) if word in split_words([text])[0]]
+        pool += nearest(having, settings.of_word) if len(having) <= settings.common else []
     pool, seen = list(dict.fromkeys(pool)), set(names)
     if not pool:
         return []
@@ -145,6 +149,17 @@ def test_a_question_in_lower_case_finds_its_names(search):
     nothing = HopSettings(seeds=0, hops=0)
     found = [set(one.indices.tolist()) for one in search(nothing).search(["is Persona it ?", "is persona it ?"], 100)]
     assert found[0] == found[1] == {0, 7, 8}
+
+
+def test_a_name_that_has_no_capital_is_found_by_its_word(search):
+    """Radium is no name: one text has it."""
+    nothing = HopSettings(seeds=0, hops=0)
+    questions = ["Who discovered radium ?", "Who discovered radium in Paris ?"]
+    small, capital = (set(one.indices.tolist()) for one in search(nothing).search(questions, 100))
+    assert 5 in small
+    assert capital == {5, 6}  # by Paris
+    [none] = search(HopSettings(seeds=0, hops=0, common=0)).search(questions[:1], 100)
+    assert not len(none.indices)
 
 
 def test_nothing_fits(search, tokenizer, models):
