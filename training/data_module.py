@@ -197,11 +197,15 @@ class BgrDataModule(LightningDataModule):
         if self.foreign:
             self.foreign_questions = self._foreign_questions(tokenizer)
         hasty = [one for several in self.spellings.values() for one in several]
-        questions = [*(e.question for e in examples), *hasty, *self.foreign_questions.values()]
+        questions = [*(e.question for e in examples), *hasty, *self.foreign_questions.values(), *self.other_texts()]
         self.questions = Sentences(questions, tokenizer, max_tokens=limits.question_tokens)
         found = chain.from_iterable(self.own_pools.values())
         facts = chain((fact for example in examples for fact in example.facts), found)
         self.facts = Sentences(facts, tokenizer, max_tokens=limits.fact_tokens)
+
+    def other_texts(self) -> list[str]:
+        """Further questions of the training."""
+        return []
 
     def _foreign_questions(self, tokenizer: Any) -> dict[str, str]:
         train = self.splits["train"]
