@@ -17,6 +17,7 @@ from bgr.data.example import Example
 from bgr.data.reasongraphqa.candidate_sets import CandidateSets, fair
 from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.io.dataset import load_split, recipe_of
+from bgr.errors import DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.encoder import SentenceStates
@@ -184,9 +185,16 @@ class BgrDataModule(LightningDataModule):
         if self.searched and not self.own_pools:
             self.own_pools = self._own_pools(model.device, cache)
         if self.beside and not self.same_things:
-            self.same_things = same_things(self.splits["train"], FactTable.read(Path(self.database or self.folder)))
+            self.same_things = self._same_things(Path(self.database or self.folder))
         self.tokenize(tokenizer, model)
         self.cache_lower_states(model.encoder, cache)
+
+    def _same_things(self, database: Path) -> Mapping[str, list[str]]:
+        table = FactTable.read(database)
+        try:
+            return same_things(self.splits["train"], table)
+        except DataError as error:
+            raise DataError(f"{database}: {error}") from None
 
     def _own_pools(self, device: torch.device, cache: Path) -> dict[str, list[str]]:
         """The first texts of a search for the last questions that none of their gold facts is, or is as good as."""

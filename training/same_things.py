@@ -13,6 +13,7 @@ from itertools import islice
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.candidate_sets import fair
 from bgr.data.reasongraphqa.checks.verify import FactTable
+from bgr.errors import DataError
 
 MOST = 8
 """Maximum number of such facts of a question."""
@@ -26,12 +27,14 @@ def same_things(examples: Sequence[Example], table: FactTable) -> Mapping[str, l
     that are neither candidates nor as good as a gold fact; the same at each call.
 
     Raises:
-        DataError: a candidate is not in the textual database.
+        DataError: a candidate is not in the textual database, or no fact there has statements.
     """
     about: dict[str, list[str]] = {}
     for sentence in table.sentences:
         for end in dict.fromkeys(_ends(table, sentence)):
             about.setdefault(end, []).append(sentence)
+    if not about:
+        raise DataError("the facts have no statements, so that it is not known what they are about")
     found = {}
     for example in examples:
         if not example.answerable:

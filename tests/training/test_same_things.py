@@ -56,3 +56,5 @@ def test_a_question_without_an_answer_has_none_and_a_strange_fact_is_told():
     assert same_things([example("Scott directed Alien.", graph=EvidenceGraph(()))], table()) == {}
     with pytest.raises(DataError, match="not in the textual database"):
         same_things([example("Persona won.")], table())
+    with pytest.raises(DataError, match="have no statements"):
+        same_things([], FactTable([FactUnit("1", (), "Persona won.", True)], {}))
