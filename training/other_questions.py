@@ -81,7 +81,7 @@ def other_question(facts: Sequence[Fact], names: Mapping[str, str], draw: random
         head, tail = KINDS.get(fact.predicate, (None, None))
         if head and fact.head in names:
             found.append((head, names[fact.head]))
-        if tail and fact.tail in names:
+        if tail and fact.tail is not None and fact.tail in names:
             indirect = INDIRECT.get(fact.predicate)
             if indirect and fact.head in names and draw.random() < INDIRECT_SHARE:
                 found.append((tail, indirect.format(names[fact.head])))
