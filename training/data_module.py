@@ -17,6 +17,7 @@ from bgr.data.example import Example
 from bgr.data.reasongraphqa.candidate_sets import CandidateSets, fair
 from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.io.dataset import load_split, recipe_of
+from bgr.errors import DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.encoder import SentenceStates
@@ -32,6 +33,7 @@ from training.joined import joined_questions
 from training.loader import Ahead, Part, SimilarLengths, StepLoader, WholeLoader
 from training.own_pools import own_pools
 from training.run import at_least, share
+from training.same_things import same_things
 from training.transfer import default_workers, made_ahead
 from training.withhold import can_withhold, withheld
 
@@ -77,6 +79,8 @@ class BgrDataModule(LightningDataModule):
         hard: share of the questions of an epoch whose pool is filled with facts of the textual database that are near
             in structure or by their words, in place of random ones; the dataset's facts need statements.
         unanswerable: also train and validate on the questions without an answer.
+        beside: share of the questions of an epoch whose pool gets facts of the `database` about the same things as
+            their gold facts (`training.same_things`).
         withheld: share of the questions of an epoch from which a gold fact is withheld (`training.withhold`), as
             further questions without an answer; of those that need all of their facts.
         foreign: share of the questions of an epoch that have a word of which the data know nothing in place of one of
@@ -84,8 +88,8 @@ class BgrDataModule(LightningDataModule):
         collection, searcher, searched: a collection of sentences, a checkpoint that searches it for the last questions
             with an answer, and their number. Mostly (`OWN_POOLS`) the candidates of such a question are its gold facts
             and the first texts that were found, in place of its own.
-        database: folder of `bgr data database` with the statements of the collection's sentences; by default the
-            dataset's own.
+        database: folder of `bgr data database`: the facts for `beside`, and the statements of the collection's
+            sentences; by default the dataset's own.
         joined: further training questions, made of two each (`training.joined`), as a share of the others.
         hasty: share of the questions of an epoch with another spelling: a typing mistake, no question mark, lower case.
         limit: number of training questions; 0 for all.
@@ -107,6 +111,7 @@ class BgrDataModule(LightningDataModule):
         dev_limit: int = 0,
         pool: int = 0,
         hard: float = 0.0,
+        beside: float = 0.0,
         unanswerable: bool = False,
         withheld: float = 0.0,
         foreign: float = 0.0,
@@ -122,12 +127,13 @@ class BgrDataModule(LightningDataModule):
         at_least(1, batch_size=batch_size, dev_batch_size=dev_batch_size)
         at_least(0, candidates=candidates, limit=limit, dev_limit=dev_limit, pool=pool, searched=searched)
         at_least(0, workers=workers or 0)
-        share(hard=hard, withheld=withheld, foreign=foreign, joined=joined, hasty=hasty)
+        share(hard=hard, beside=beside, withheld=withheld, foreign=foreign, joined=joined, hasty=hasty)
         if bool(searched) != bool(collection) or bool(searched) != bool(searcher):
             raise ValueError("collection, searcher and searched go together; give all or none of them")
         if searched and not candidates:
             raise ValueError("searched needs candidates, the number of texts that are read")
-        for name, value in (("hard", hard), ("withheld", withheld), ("foreign", foreign), ("searched", searched)):
+        pooled = {"hard": hard, "beside": beside, "withheld": withheld, "foreign": foreign, "searched": searched}
+        for name, value in pooled.items():
             if value and not pool:
                 raise ValueError(f"{name} needs a pool")
         self.folder = folder
@@ -139,6 +145,8 @@ class BgrDataModule(LightningDataModule):
         self.dev_limit = dev_limit
         self.pool = pool
         self.hard = hard
+        self.beside = beside
+        self.same_things: Mapping[str, list[str]] = {}
         self.sets: CandidateSets | None = None
         self.unanswerable = unanswerable
         self.withheld = withheld
@@ -176,8 +184,17 @@ class BgrDataModule(LightningDataModule):
         self.setup()
         if self.searched and not self.own_pools:
             self.own_pools = self._own_pools(model.device, cache)
+        if self.beside and not self.same_things:
+            self.same_things = self._same_things(Path(self.database or self.folder))
         self.tokenize(tokenizer, model)
         self.cache_lower_states(model.encoder, cache)
+
+    def _same_things(self, database: Path) -> Mapping[str, list[str]]:
+        table = FactTable.read(database)
+        try:
+            return same_things(self.splits["train"], table)
+        except DataError as error:
+            raise DataError(f"{database}: {error}") from None
 
     def _own_pools(self, device: torch.device, cache: Path) -> dict[str, list[str]]:
         """The first texts of a search for the last questions that none of their gold facts is, or is as good as."""
@@ -197,11 +214,15 @@ class BgrDataModule(LightningDataModule):
         if self.foreign:
             self.foreign_questions = self._foreign_questions(tokenizer)
         hasty = [one for several in self.spellings.values() for one in several]
-        questions = [*(e.question for e in examples), *hasty, *self.foreign_questions.values()]
+        questions = [*(e.question for e in examples), *hasty, *self.foreign_questions.values(), *self.other_texts()]
         self.questions = Sentences(questions, tokenizer, max_tokens=limits.question_tokens)
-        found = chain.from_iterable(self.own_pools.values())
+        found = chain.from_iterable([*self.own_pools.values(), *self.same_things.values()])
         facts = chain((fact for example in examples for fact in example.facts), found)
         self.facts = Sentences(facts, tokenizer, max_tokens=limits.fact_tokens)
+
+    def other_texts(self) -> list[str]:
+        """Further questions of the training."""
+        return []
 
     def _foreign_questions(self, tokenizer: Any) -> dict[str, str]:
         train = self.splits["train"]
@@ -286,6 +307,8 @@ class BgrDataModule(LightningDataModule):
                 strangers = [fact for fact in near if fact in self.facts.number]
             else:
                 strangers = draw.sample(others, min(len(others), self.pool))
+            if whole.id in self.same_things and draw.random() < self.beside:
+                strangers = list(dict.fromkeys([*self.same_things[whole.id], *strangers]))
             own = set(whole.facts)
             added = strangers if searched[-1] else [fact for fact in strangers if fact not in own]
             asked.append(example)

@@ -67,6 +67,22 @@ def test_hard_facts_fill_the_pools_of_questions_with_an_answer(module):
     assert {"bm25", "rivals"} <= set(data.sets.fills)
 
 
+def test_facts_about_the_same_things_follow_the_candidates(module):
+    data = module(pool=9)
+    examples = [example for example in data.splits["train"] if example.answerable][:12]
+    others = list(data.facts.number)
+    data.beside = 0.5
+    data.same_things = {one.id: [text for text in others if text not in one.facts][:2] for one in examples}
+    several = [pools(data, data._with_pool(examples, f"seed {number}")) for number in range(6)]
+    first = [
+        pool[len(example.facts) :][:2] == data.same_things[example.id]
+        for found in several
+        for example, pool in zip(examples, found, strict=True)
+    ]
+    assert 0.3 < sum(first) / len(first) < 0.8
+    assert all(len(pool) == len(set(pool)) <= 9 for found in several for pool in found)
+
+
 def test_what_a_search_found_replaces_the_candidates_of_most_questions(module):
     data = module(pool=7, candidates=6)
     strangers = random.Random(0).sample(list(data.facts.number), 8)
@@ -119,6 +135,8 @@ def test_collection_searcher_and_number_go_together():
 def test_hard_facts_need_statements_and_a_pool(module):
     with pytest.raises(ValueError, match="hard needs a pool"):
         module(hard=0.5)
+    with pytest.raises(ValueError, match="beside needs a pool"):
+        module(beside=0.5)
     with pytest.raises(DataError, match="has no facts"):
         module(hard=0.5, pool=8)
 

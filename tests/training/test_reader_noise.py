@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bgr.data.kb.schema import Fact
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from training.reader.noise import another, with_more, without
+from training.reader.noise import another, beside, with_more, without
 
 
 def test_what_followed_a_lost_fact_follows_what_was_before_it():
@@ -40,3 +40,17 @@ def test_a_fact_about_something_else_states_the_same_of_other_things():
     graph = EvidenceGraph([(ROOT, 0), (0, 5)])
     assert {another(0, graph, told, random.Random(seed)) for seed in range(20)} == {1}
     assert another(0, graph, [told[0], told[3]], random.Random(0)) is None
+
+
+def test_a_fact_that_says_something_else_is_about_the_same_thing_and_no_other():
+    told = [
+        [Fact("A", "director", tail="L")],
+        [Fact("A", "runtime")],  # the only one
+        [Fact("A", "director", tail="M")],
+        [Fact("A", "screenwriter", tail="L")],  # of the same person
+        [Fact("B", "runtime")],
+        [Fact("A", "release date")],  # evidence
+    ]
+    graph = EvidenceGraph([(ROOT, 0), (0, 5)])
+    assert {beside(0, graph, told, random.Random(seed)) for seed in range(20)} == {1}
+    assert beside(0, graph, [told[0], told[4]], random.Random(0)) is None

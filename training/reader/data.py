@@ -18,7 +18,8 @@ from bgr.models.batching import Batch
 from bgr.models.extractive_reader import Evidence
 from bgr.reader.evidence import EvidenceTexts, FactTexts, Told, evidence_batch
 from training.data_module import BgrDataModule
-from training.reader.noise import another, with_more, without
+from training.other_questions import other_question
+from training.reader.noise import another, beside, with_more, without
 from training.reader.retrieved import Retrieved
 from training.reader.targets import NOTHING, Target, target_of
 from training.run import at_least, share
@@ -63,7 +64,10 @@ class ReaderDataModule(BgrDataModule):
         noise: share of the training questions of an epoch whose graph gets further facts.
         hasty: share of those with another spelling: a typing mistake, no question mark, lower case.
         withheld: share of those from whose graph a needed fact is taken, so that there is no answer.
-        swapped: share of those in whose graph a needed fact is about something else, so that there is no answer.
+        swapped: share of those in whose graph a needed fact is about something else, or says something else, so that
+            there is no answer.
+        other: share of those that are asked for what the data never state (`training.other_questions`), so that there
+            is no answer.
         retrieved_limit: number of training questions that a retriever is also run for, if there is one; half of the
             time they are read from its graph.
         limit, dev_limit: number of questions; 0 for all.
@@ -82,6 +86,7 @@ class ReaderDataModule(BgrDataModule):
         hasty: float = 0.15,
         withheld: float = 0.05,
         swapped: float = 0.05,
+        other: float = 0.0,
         retrieved_limit: int = 2000,
         limit: int = 0,
         dev_limit: int = 0,
@@ -97,9 +102,10 @@ class ReaderDataModule(BgrDataModule):
             hasty=hasty,
             workers=workers,
         )
-        share(noise=noise, withheld=withheld, swapped=swapped)
+        share(noise=noise, withheld=withheld, swapped=swapped, other=other)
         at_least(0, retrieved_limit=retrieved_limit)
-        self.noise, self.without, self.swapped = noise, withheld, swapped
+        self.noise, self.without, self.swapped, self.other = noise, withheld, swapped, other
+        self.others: dict[str, tuple[str, EvidenceGraph]] = {}
         self.variants = VARIANTS
         self.retrieved_limit = retrieved_limit
         self.retrieved: dict[str, Retrieved] = {}
@@ -120,6 +126,9 @@ class ReaderDataModule(BgrDataModule):
             self.splits[split] = kept if split == "train" else examples
 
     def tokenize(self, tokenizer: Any, model: Any) -> None:
+        if self.other:
+            found = ((one.id, self._other(one, random.Random(f"other {one.id}"))) for one in self.splits["train"])
+            self.others = {name: other for name, other in found if other is not None}
         super().tokenize(tokenizer, model)
         limits = model.config.fact_tokens, model.config.question_tokens
         self.texts = EvidenceTexts(self.facts, self.questions, tokenizer, limits=limits)
@@ -186,18 +195,37 @@ class ReaderDataModule(BgrDataModule):
         found = self.retrieved.get(example.id)
         if found is not None and draw.random() < 0.5 and _readable(example, found.graph):
             return self._row(example, found.graph)
+        if self.other and draw.random() < self.other and example.id in self.others:
+            question, graph = self.others[example.id]
+            return replace(example, question=question), graph, NOTHING
         graph = self._graph(example, draw)
         if len(graph.nodes) > 1 and can_withhold(example) and draw.random() < self.without:
             return example, without(graph, draw.choice(graph.nodes)), NOTHING
         if can_withhold(example) and draw.random() < self.swapped:
             lost = draw.choice(graph.nodes)
-            instead = another(lost, graph, [self.statements(example, n) for n in range(len(example.facts))], draw)
+            told = [self.statements(example, n) for n in range(len(example.facts))]
+            instead = draw.choice((another, beside))(lost, graph, told, draw)
             if instead is not None:
                 return example, graph.relabel({n: instead if n == lost else n for n in graph.nodes}), NOTHING
         others = sorted(set(range(len(example.facts))) - set(graph.nodes))
         if example.answerable and others and draw.random() < self.noise:
             graph = with_more(graph, others, MOST_ADDED, draw)
         return self._row(example, graph)
+
+    def other_texts(self) -> list[str]:
+        return [question for question, _ in self.others.values()]
+
+    def _other(self, example: Example, draw: random.Random) -> tuple[str, EvidenceGraph] | None:
+        """A question about something in the evidence that no fact answers, and a graph with this fact and others."""
+        if self.table is None or not example.answerable:
+            return None
+        fact = draw.choice(example.graph.nodes)
+        question = other_question(self.statements(example, fact), self.table.names, draw)
+        graph = EvidenceGraph([(ROOT, fact)])
+        others = sorted(set(range(len(example.facts))) - {fact})
+        if others and draw.random() < self.noise:
+            graph = with_more(graph, others, MOST_ADDED, draw)
+        return None if question is None else (question, graph)
 
     def _graph(self, example: Example, draw: random.Random) -> EvidenceGraph:
         if example.answerable or not example.facts:

@@ -35,3 +35,19 @@ def another(fact: int, graph: EvidenceGraph, statements: Sequence[Sequence[Fact]
         and not any(end in ends for one in told for end in (one.head, one.tail) if end is not None)
     ]
     return draw.choice(found) if found else None
+
+
+def beside(fact: int, graph: EvidenceGraph, statements: Sequence[Sequence[Fact]], draw: random.Random) -> int | None:
+    """One of the other candidates that states something else about the same thing, between other ends: the running time
+    of a film in place of its director. ``None`` if there is none."""
+    heads = {one.head for one in statements[fact]}
+    keys = {one.predicate for one in statements[fact]}
+    tails = {one.tail for one in statements[fact]} - {None}
+    found = [
+        number
+        for number, told in enumerate(statements)
+        if number not in graph.nodes
+        and any(one.head in heads for one in told)
+        and not any(one.predicate in keys or one.tail in tails for one in told)
+    ]
+    return draw.choice(found) if found else None
