@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         AblateBridgeragOptions,
         AblateCandidatesOptions,
         AblateDatabaseOptions,
+        AblatePlainOptions,
         AblatePrismOptions,
         AblateSpellingOptions,
     )
@@ -36,12 +37,13 @@ def command() -> Group:
         AblateBridgeragOptions,
         AblateCandidatesOptions,
         AblateDatabaseOptions,
+        AblatePlainOptions,
         AblatePrismOptions,
         AblateSpellingOptions,
     )
 
     return Group(
-        summary="measure parts of PRISM and BridgeRAG, evidence for a model, numbers of candidates, and spellings",
+        summary="measure parts of PRISM and BridgeRAG, evidence, numbers of candidates, spellings, and plain questions",
         commands={
             "prism": Command(
                 summary="analyzer, adder, selector, rounds and contexts of PRISM, and its errors",
@@ -130,6 +132,20 @@ mistake, and with all three. Writes spelling.md and spelling.json.""",
                 run=run_spelling,
                 example="bgr ablate spelling --checkpoint work/checkpoint --data work/data --out work/spelling",
             ),
+            "plain": Command(
+                summary="what people simply ask over a whole collection, and what it does not state",
+                description="""\
+Two kinds of questions are generated from the knowledge base of Atlas, in other words than its own, about entities with
+many statements and a unique name: about one statement, by predicate, and about what no statement says, by kind of
+thing. The former should be answered, the latter not.
+
+Writes plain.md and plain.json, with every question, its answers, and what was said.""",
+                options=AblatePlainOptions,
+                run=run_plain,
+                example="""\
+                    bgr ablate plain --checkpoint checkpoints/atlas --collection work/collection --kqapro work/atlas \\
+                    --out work/plain""",
+            ),
         },
     )
 
@@ -187,6 +203,15 @@ def run_spelling(options: AblateSpellingOptions) -> Output:
     from eval.ablations.spelling import ablate_spelling
 
     return _study_output(ablate_spelling(options), options.out)
+
+
+def run_plain(options: AblatePlainOptions) -> Output:
+    from bgr.utils.atomic_io import without_nan
+    from eval.ablations.plain import ablate_plain
+
+    found = ablate_plain(options)
+    tables = [line for table in found.tables() for line in (table.as_text(), *table.notes, "")]
+    return Output("\n".join([*tables, found.line, "", f"written to {options.out}"]), without_nan(found.to_json()))
 
 
 def _study_output(study: DatabaseStudy | SpellingStudy, out: Path) -> Output:

@@ -279,6 +279,31 @@ class AblateSpellingOptions(MachineOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AblatePlainOptions(MachineOptions):
+    """Options of `bgr ablate plain`.
+
+    Args:
+        checkpoint: checkpoint folder.
+        reader: reader of the answers in place of the checkpoint's: a folder of `bgr train reader`, or a language model.
+        collection: collection of the sentences of the knowledge base.
+        kqapro: folder with kb.json, e.g. of `bgr atlas`.
+        per: number of questions of each pattern, of which a predicate has two or three.
+        seed: seed of the choice of entities.
+        out: folder of the report.
+        overwrite: replace the folder if it exists.
+    """
+
+    checkpoint: Folder
+    reader: Annotated[str, Metavar("DIR|MODEL")] | None = None
+    collection: Folder
+    kqapro: Folder
+    per: Positive = 6
+    seed: int = 0
+    out: OutFolder
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class SystemsOptions(MachineOptions):
     """Options of the commands that run a checkpoint and other systems over chosen candidates.
 

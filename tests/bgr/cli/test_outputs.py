@@ -42,6 +42,7 @@ def test_every_output_is_locked(name, options):
         "evaluate --data a --checkpoint b --sweep --out",
         "compare --data a --systems bm25 --out",
         "ablate spelling --checkpoint a --data b --out",
+        "ablate plain --checkpoint a --collection b --kqapro c --out",
         "export --run a --out",
         "atlas --out",
         "data build --kqapro a --out",
