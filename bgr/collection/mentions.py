@@ -212,11 +212,11 @@ class Mentions:
                 rows.append(finder.find(text))
                 bar.update(1)
         lengths = np.array([len(row) for row in rows], dtype=np.int64)
-        names = np.fromiter((number for row in rows for number in row), dtype=np.int32, count=int(lengths.sum()))
+        found = np.fromiter((number for row in rows for number in row), dtype=np.int32, count=int(lengths.sum()))
         # a name that is part of a longer one wherever it stands would hide shorter ones in questions
-        used, names = np.unique(names, return_inverse=True)
+        used, place = np.unique(found, return_inverse=True)
         finder = finder.only(used.tolist())
-        names = names.astype(np.int32)
+        names = place.astype(np.int32)
         order = np.argsort(names, kind="stable")
         return cls(
             finder,
