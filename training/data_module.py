@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from lightning.pytorch import LightningDataModule
@@ -31,11 +31,15 @@ from bgr.utils.spelling import hasty as with_haste
 from training.foreign_words import ForeignWords, about_something_else
 from training.joined import joined_questions
 from training.loader import Ahead, Part, SimilarLengths, StepLoader, WholeLoader
+from training.other_questions import OtherQuestion, ask_other
 from training.own_pools import own_pools
+from training.plain_questions import plain_questions
 from training.run import at_least, share
 from training.same_things import same_things
 from training.transfer import default_workers, made_ahead
 from training.withhold import can_withhold, withheld
+
+Made = TypeVar("Made")
 
 OWN_POOLS = 0.8
 """How often a question that was searched for has its own pool in training."""
@@ -91,6 +95,10 @@ class BgrDataModule(LightningDataModule):
         database: folder of `bgr data database`: the facts for `beside`, and the statements of the collection's
             sentences; by default the dataset's own.
         joined: further training questions, made of two each (`training.joined`), as a share of the others.
+        plain: further training questions, about one statement each (`training.plain_questions`), as a share of the
+            others.
+        other: share of the questions of an epoch that are asked for what the data never state
+            (`training.other_questions`), as further questions without an answer.
         hasty: share of the questions of an epoch with another spelling: a typing mistake, no question mark, lower case.
         limit: number of training questions; 0 for all.
         dev_limit: number of dev questions; 0 for all.
@@ -116,6 +124,8 @@ class BgrDataModule(LightningDataModule):
         withheld: float = 0.0,
         foreign: float = 0.0,
         joined: float = 0.0,
+        plain: float = 0.0,
+        other: float = 0.0,
         hasty: float = 0.0,
         collection: str = "",
         searcher: str = "",
@@ -128,6 +138,7 @@ class BgrDataModule(LightningDataModule):
         at_least(0, candidates=candidates, limit=limit, dev_limit=dev_limit, pool=pool, searched=searched)
         at_least(0, workers=workers or 0)
         share(hard=hard, beside=beside, withheld=withheld, foreign=foreign, joined=joined, hasty=hasty)
+        share(plain=plain, other=other)
         if bool(searched) != bool(collection) or bool(searched) != bool(searcher):
             raise ValueError("collection, searcher and searched go together; give all or none of them")
         if searched and not candidates:
@@ -152,6 +163,8 @@ class BgrDataModule(LightningDataModule):
         self.withheld = withheld
         self.foreign = foreign
         self.joined = joined
+        self.plain, self.other = plain, other
+        self.others: dict[str, OtherQuestion] = {}
         self.hasty = hasty
         self.collection, self.searcher, self.searched, self.database = collection, searcher, searched, database
         self.asked: list[Example] = []
@@ -160,6 +173,7 @@ class BgrDataModule(LightningDataModule):
         self.variants = 1
         self.foreign_questions: dict[str, str] = {}
         self.splits: dict[str, list[Example]] = {}
+        self._tables: dict[str, FactTable] = {}
         self.recipe = ""
         self.progress = True
         self.cache_use: CacheUse | None = None
@@ -170,12 +184,13 @@ class BgrDataModule(LightningDataModule):
         self.recipe = recipe_of(self.folder)
         if "train" not in self.splits:
             train = load_split(self.folder, "train", unanswerable=self.unanswerable)[: self.limit or None]
-            self.splits["train"] = [*train, *joined_questions(train, self.joined)]
+            plain = self._made(self.folder, partial(plain_questions, train, share=self.plain)) if self.plain else []
+            self.splits["train"] = [*train, *joined_questions(train, self.joined), *plain]
             self.asked = [one for one in train if one.answerable][-self.searched :] if self.searched else []
         if "dev" not in self.splits:
             self.splits["dev"] = load_split(self.folder, "dev", unanswerable=self.unanswerable)
         if self.hard and self.sets is None:
-            self.sets = CandidateSets.read(Path(self.folder))
+            self.sets = self._made(self.folder, CandidateSets)
         self.splits["dev"] = self.splits["dev"][: self.dev_limit or None]
         self.splits["dev"].sort(key=lambda e: (max(map(len, e.facts), default=0), e.id))
 
@@ -185,24 +200,40 @@ class BgrDataModule(LightningDataModule):
         if self.searched and not self.own_pools:
             self.own_pools = self._own_pools(model.device, cache)
         if self.beside and not self.same_things:
-            self.same_things = self._same_things(Path(self.database or self.folder))
+            self.same_things = self._made(self._database, partial(same_things, self.splits["train"]))
+        if self.other and not self.others:
+            self.others = self._made(self.folder, self._other_questions)
         self.tokenize(tokenizer, model)
         self.cache_lower_states(model.encoder, cache)
+        self._tables.clear()
 
-    def _same_things(self, database: Path) -> Mapping[str, list[str]]:
-        table = FactTable.read(database)
+    @property
+    def _database(self) -> str:
+        return self.database or self.folder
+
+    def _made(self, folder: str, make: Callable[[FactTable], Made]) -> Made:
+        """What is made of the facts of a folder, which are read once; an error names the folder."""
+        if folder not in self._tables:
+            self._tables[folder] = FactTable.read(folder)
         try:
-            return same_things(self.splits["train"], table)
+            return make(self._tables[folder])
         except DataError as error:
-            raise DataError(f"{database}: {error}") from None
+            raise DataError(f"{folder}: {error}") from None
+
+    def _other_questions(self, table: FactTable) -> dict[str, OtherQuestion]:
+        asked = ((one.id, ask_other(one, table)) for one in self.splits["train"] if one.answerable)
+        return {name: other for name, other in asked if other is not None}
 
     def _own_pools(self, device: torch.device, cache: Path) -> dict[str, list[str]]:
         """The first texts of a search for the last questions that none of their gold facts is, or is as good as."""
         places = Path(self.searcher), Path(self.collection)
         found = own_pools(*places, self.asked, 2 * self.candidates, cache, device=device, progress=self.progress)
-        table = FactTable.read(Path(self.database or self.folder))
-        kept = {one.id: fair(only_gold(one), found[one.id], table) for one in self.asked}
-        return {name: list(islice(texts, self.candidates)) for name, texts in kept.items()}
+
+        def kept(table: FactTable) -> dict[str, list[str]]:
+            one_by_one = ((one.id, fair(only_gold(one), found[one.id], table)) for one in self.asked)
+            return {name: list(islice(texts, self.candidates)) for name, texts in one_by_one}
+
+        return self._made(self._database, kept)
 
     def tokenize(self, tokenizer: Any, model: BgrRetriever | BaselineModel) -> None:
         """Tokenize every distinct sentence of the splits once, with the limits of the model."""
@@ -214,15 +245,12 @@ class BgrDataModule(LightningDataModule):
         if self.foreign:
             self.foreign_questions = self._foreign_questions(tokenizer)
         hasty = [one for several in self.spellings.values() for one in several]
-        questions = [*(e.question for e in examples), *hasty, *self.foreign_questions.values(), *self.other_texts()]
+        others = [one.question for one in self.others.values()]
+        questions = [*(e.question for e in examples), *hasty, *self.foreign_questions.values(), *others]
         self.questions = Sentences(questions, tokenizer, max_tokens=limits.question_tokens)
         found = chain.from_iterable([*self.own_pools.values(), *self.same_things.values()])
         facts = chain((fact for example in examples for fact in example.facts), found)
         self.facts = Sentences(facts, tokenizer, max_tokens=limits.fact_tokens)
-
-    def other_texts(self) -> list[str]:
-        """Further questions of the training."""
-        return []
 
     def _foreign_questions(self, tokenizer: Any) -> dict[str, str]:
         train = self.splits["train"]
@@ -300,6 +328,10 @@ class BgrDataModule(LightningDataModule):
                 example = withheld(example, draw)
             elif self.foreign and draw.random() < self.foreign:
                 example = about_something_else(example, self.foreign_questions) or example
+            elif whole.id in self.others and draw.random() < self.other:
+                example = replace(
+                    example, question=self.others[whole.id].question, graph=EvidenceGraph(()), missing="all"
+                )
             if searched[-1]:
                 strangers = self.own_pools[whole.id]
             elif self.sets is not None and whole.answerable and draw.random() < self.hard:

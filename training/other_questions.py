@@ -6,10 +6,13 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from bgr.data.example import Example
 from bgr.data.kb.schema import Fact
+from bgr.data.reasongraphqa.checks.verify import FactTable
 
 PATTERNS = Path(__file__).with_name("other_questions.json")
 """By kind of thing, questions with ``{}`` in place of its name."""
@@ -51,7 +54,7 @@ KINDS: Mapping[str, tuple[str | None, str | None]] = {
     "writing system": ("language", None),
     "ISO 639-3 code": ("language", None),
 }
-"""What the head and the tail of a statement of Atlas are, where its predicate tells."""
+"""The kinds of head and tail of a statement of Atlas, by its predicate; ``None`` where it does not tell."""
 
 INDIRECT = {
     "director": "the director of {}",
@@ -71,6 +74,28 @@ INDIRECT_SHARE = 0.25
 def _patterns() -> dict[str, list[str]]:
     found: dict[str, list[str]] = json.loads(PATTERNS.read_text(encoding="utf-8"))
     return found
+
+
+@dataclass(frozen=True)
+class OtherQuestion:
+    """A question about something in a candidate, the number `fact`, which neither it nor another fact answers."""
+
+    question: str
+    fact: int
+
+
+def ask_other(example: Example, table: FactTable) -> OtherQuestion | None:
+    """Such a question about one of the gold facts, the same at each call; ``None`` if it is not known what kind of
+    thing they are about.
+
+    Raises:
+        DataError: a gold fact is not in the textual database.
+    """
+    draw = random.Random(f"other {example.id}")
+    fact = draw.choice(example.graph.nodes)
+    stated = [one for unit in table.units(example, fact) for one in unit.facts]
+    question = other_question(stated, table.names, draw)
+    return None if question is None else OtherQuestion(question, fact)
 
 
 def other_question(facts: Sequence[Fact], names: Mapping[str, str], draw: random.Random) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.candidate_sets import fair
+from bgr.data.reasongraphqa.candidate_sets import entities_of, fair, sentences_by, topics
 from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.errors import DataError
 
@@ -29,25 +29,16 @@ def same_things(examples: Sequence[Example], table: FactTable) -> Mapping[str, l
     Raises:
         DataError: a candidate is not in the textual database, or no fact there has statements.
     """
-    about: dict[str, list[str]] = {}
-    for sentence in table.sentences:
-        for end in dict.fromkeys(_ends(table, sentence)):
-            about.setdefault(end, []).append(sentence)
+    sentences, about = table.sentences, sentences_by(table, entities_of)
     if not about:
         raise DataError("the facts have no statements, so that it is not known what they are about")
     found = {}
     for example in examples:
         if not example.answerable:
             continue
-        gold = [example.facts[node] for node in example.graph.nodes]
-        topics = dict.fromkeys(end for sentence in gold for end in _ends(table, sentence))
-        near = dict.fromkeys(s for end in topics if len(about[end]) <= COMMON for s in about[end])
-        drawn = random.Random(f"same things {example.id}").sample(list(near), len(near))
+        gold = topics(table.units(example, node) for node in example.graph.nodes)
+        ends = dict.fromkeys(end for fact in gold for end in entities_of(fact))
+        near = dict.fromkeys(row for end in ends if len(about[end]) <= COMMON for row in about[end])
+        drawn = random.Random(f"same things {example.id}").sample([sentences[row] for row in near], len(near))
         found[example.id] = list(islice(fair(example, drawn, table), MOST))
     return found
-
-
-def _ends(table: FactTable, sentence: str) -> list[str]:
-    """The heads and tails of the statements of a sentence."""
-    facts = [fact for unit in table.units_of(sentence) for fact in unit.facts]
-    return [end for fact in facts for end in (fact.head, fact.tail) if end is not None]

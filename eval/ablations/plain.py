@@ -46,7 +46,7 @@ NOT_STATED_NOTE = (
 
 @dataclass(frozen=True)
 class PlainAnswer:
-    """What was said to a question.
+    """The answer to a question.
 
     Args:
         text: the answer; ``None`` if there was none.
@@ -183,7 +183,7 @@ def ablate_plain(options: AblatePlainOptions) -> PlainStudy:
 def ask_plain(
     pipeline: BgrPipeline, collection: Collection, questions: Sequence[PlainQuestion]
 ) -> tuple[PlainAnswer, ...]:
-    """What a pipeline says to each question over a collection."""
+    """The pipeline's answer to each question over a collection."""
     found = pipeline.answer_all([Query(one.text) for one in questions], collection=collection, progress=True)
     return tuple(
         PlainAnswer(question, answer.text, answer.confidence, tuple(one["text"] for one in answer.evidence))

@@ -18,7 +18,6 @@ from bgr.models.batching import Batch
 from bgr.models.extractive_reader import Evidence
 from bgr.reader.evidence import EvidenceTexts, FactTexts, Told, evidence_batch
 from training.data_module import BgrDataModule
-from training.other_questions import other_question
 from training.reader.noise import another, beside, with_more, without
 from training.reader.retrieved import Retrieved
 from training.reader.targets import NOTHING, Target, target_of
@@ -66,6 +65,7 @@ class ReaderDataModule(BgrDataModule):
         withheld: share of those from whose graph a needed fact is taken, so that there is no answer.
         swapped: share of those in whose graph a needed fact is about something else, or says something else, so that
             there is no answer.
+        plain: as in `BgrDataModule`.
         other: share of those that are asked for what the data never state (`training.other_questions`), so that there
             is no answer.
         retrieved_limit: number of training questions that a retriever is also run for, if there is one; half of the
@@ -86,6 +86,7 @@ class ReaderDataModule(BgrDataModule):
         hasty: float = 0.15,
         withheld: float = 0.05,
         swapped: float = 0.05,
+        plain: float = 0.0,
         other: float = 0.0,
         retrieved_limit: int = 2000,
         limit: int = 0,
@@ -100,12 +101,13 @@ class ReaderDataModule(BgrDataModule):
             dev_limit=dev_limit,
             unanswerable=True,
             hasty=hasty,
+            plain=plain,
+            other=other,
             workers=workers,
         )
-        share(noise=noise, withheld=withheld, swapped=swapped, other=other)
+        share(noise=noise, withheld=withheld, swapped=swapped)
         at_least(0, retrieved_limit=retrieved_limit)
-        self.noise, self.without, self.swapped, self.other = noise, withheld, swapped, other
-        self.others: dict[str, tuple[str, EvidenceGraph]] = {}
+        self.noise, self.without, self.swapped = noise, withheld, swapped
         self.variants = VARIANTS
         self.retrieved_limit = retrieved_limit
         self.retrieved: dict[str, Retrieved] = {}
@@ -118,7 +120,7 @@ class ReaderDataModule(BgrDataModule):
         super().setup(stage)
         facts = Path(self.folder) / FACTS_FILE
         if facts.is_file() and facts.stat().st_size:  # datasets in the released form have no statements
-            self.table = FactTable.read(self.folder)
+            self.table = self._made(self.folder, lambda table: table)
         for split, examples in self.splits.items():
             kept = [one for one in examples if not one.answerable or self.target(one, one.graph)]
             self.left_out += len(examples) - len(kept)
@@ -126,9 +128,8 @@ class ReaderDataModule(BgrDataModule):
             self.splits[split] = kept if split == "train" else examples
 
     def tokenize(self, tokenizer: Any, model: Any) -> None:
-        if self.other:
-            found = ((one.id, self._other(one, random.Random(f"other {one.id}"))) for one in self.splits["train"])
-            self.others = {name: other for name, other in found if other is not None}
+        if self.other and self.table is not None:
+            self.others = self._other_questions(self.table)
         super().tokenize(tokenizer, model)
         limits = model.config.fact_tokens, model.config.question_tokens
         self.texts = EvidenceTexts(self.facts, self.questions, tokenizer, limits=limits)
@@ -196,8 +197,9 @@ class ReaderDataModule(BgrDataModule):
         if found is not None and draw.random() < 0.5 and _readable(example, found.graph):
             return self._row(example, found.graph)
         if self.other and draw.random() < self.other and example.id in self.others:
-            question, graph = self.others[example.id]
-            return replace(example, question=question), graph, NOTHING
+            other = self.others[example.id]
+            graph = self._with_noise(example, EvidenceGraph([(ROOT, other.fact)]), draw)
+            return replace(example, question=other.question), graph, NOTHING
         graph = self._graph(example, draw)
         if len(graph.nodes) > 1 and can_withhold(example) and draw.random() < self.without:
             return example, without(graph, draw.choice(graph.nodes)), NOTHING
@@ -207,25 +209,12 @@ class ReaderDataModule(BgrDataModule):
             instead = draw.choice((another, beside))(lost, graph, told, draw)
             if instead is not None:
                 return example, graph.relabel({n: instead if n == lost else n for n in graph.nodes}), NOTHING
+        return self._row(example, self._with_noise(example, graph, draw) if example.answerable else graph)
+
+    def _with_noise(self, example: Example, graph: EvidenceGraph, draw: random.Random) -> EvidenceGraph:
+        """The graph, sometimes with further facts."""
         others = sorted(set(range(len(example.facts))) - set(graph.nodes))
-        if example.answerable and others and draw.random() < self.noise:
-            graph = with_more(graph, others, MOST_ADDED, draw)
-        return self._row(example, graph)
-
-    def other_texts(self) -> list[str]:
-        return [question for question, _ in self.others.values()]
-
-    def _other(self, example: Example, draw: random.Random) -> tuple[str, EvidenceGraph] | None:
-        """A question about something in the evidence that no fact answers, and a graph with this fact and others."""
-        if self.table is None or not example.answerable:
-            return None
-        fact = draw.choice(example.graph.nodes)
-        question = other_question(self.statements(example, fact), self.table.names, draw)
-        graph = EvidenceGraph([(ROOT, fact)])
-        others = sorted(set(range(len(example.facts))) - {fact})
-        if others and draw.random() < self.noise:
-            graph = with_more(graph, others, MOST_ADDED, draw)
-        return None if question is None else (question, graph)
+        return with_more(graph, others, MOST_ADDED, draw) if others and draw.random() < self.noise else graph
 
     def _graph(self, example: Example, draw: random.Random) -> EvidenceGraph:
         if example.answerable or not example.facts:

@@ -46,6 +46,24 @@ def fair(example: Example, sentences: Iterable[str], table: FactTable) -> Iterat
             yield sentence
 
 
+def sentences_by(table: FactTable, keys: Callable[[Fact], Iterable[str]]) -> dict[str, list[int]]:
+    """The numbers of the table's sentences by the keys of what they are about."""
+    found: dict[str, list[int]] = {}
+    for number, sentence in enumerate(table.sentences):
+        for key in dict.fromkeys(key for fact in topics([table.units_of(sentence)]) for key in keys(fact)):
+            found.setdefault(key, []).append(number)
+    return found
+
+
+def topics(sentences: Iterable[Sequence[FactUnit]]) -> list[Fact]:
+    """The first fact of each unit of several sentences."""
+    return [unit.facts[0] for units in sentences for unit in units if unit.facts]
+
+
+def entities_of(fact: Fact) -> tuple[str, ...]:
+    return (fact.head,) if fact.tail is None else (fact.head, fact.tail)
+
+
 class CandidateSets:
     """Gives questions any number of candidates.
 
@@ -60,15 +78,9 @@ class CandidateSets:
     def __init__(self, table: FactTable, *, seed: int = 0) -> None:
         self.table, self.seed = table, seed
         self.sentences = table.sentences
-        of_entity: dict[str, list[int]] = {}
-        of_predicate: dict[str, list[int]] = {}
-        for number, sentence in enumerate(self.sentences):
-            for fact in _topics([table.units_of(sentence)]):
-                for entity in _entities(fact):
-                    of_entity.setdefault(entity, []).append(number)
-                of_predicate.setdefault(fact.predicate, []).append(number)
         self._of_entity, self._of_predicate = (
-            {key: np.array(rows) for key, rows in index.items()} for index in (of_entity, of_predicate)
+            {key: np.array(rows) for key, rows in index.items()}
+            for index in (sentences_by(table, entities_of), sentences_by(table, lambda fact: [fact.predicate]))
         )
         if not self._of_predicate:
             raise DataError("the facts have no statements, so that added facts cannot be compared with gold facts")
@@ -125,8 +137,8 @@ class CandidateSets:
     def _by_structure(self, example: Example, rng: np.random.Generator) -> Iterator[int]:
         distance = np.full(len(self.sentences), 2 * NEARNESSES, dtype=np.int8)
         for start, numbers in ((NEARNESSES, range(len(example.facts))), (0, example.graph.nodes)):
-            facts = _topics(self.table.units(example, number) for number in numbers)
-            sharing = self._having(self._of_entity, (entity for fact in facts for entity in _entities(fact)))
+            facts = topics(self.table.units(example, number) for number in numbers)
+            sharing = self._having(self._of_entity, (entity for fact in facts for entity in entities_of(fact)))
             alike = self._having(self._of_predicate, (fact.predicate for fact in facts))
             for group, rank in ((alike, SHARED_PREDICATE), (sharing, SHARED_ENTITY), (sharing & alike, SHARED_BOTH)):
                 distance[group] = np.minimum(distance[group], start + rank)
@@ -147,12 +159,3 @@ def _descending(scores: np.ndarray, first: int = 512) -> Iterator[int]:
     least = np.partition(scores, -first)[-first] if len(scores) > first else -np.inf
     for group in (np.flatnonzero(scores >= least), np.flatnonzero(scores < least)):
         yield from map(int, group[np.argsort(-scores[group], kind="stable")])
-
-
-def _topics(sentences: Iterable[Sequence[FactUnit]]) -> list[Fact]:
-    """The first fact of each unit of several sentences."""
-    return [unit.facts[0] for units in sentences for unit in units if unit.facts]
-
-
-def _entities(fact: Fact) -> tuple[str, ...]:
-    return (fact.head,) if fact.tail is None else (fact.head, fact.tail)
