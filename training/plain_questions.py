@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from bgr.data.atlas.phrasing.phrasebook import agree, phrasebook
 from bgr.data.example import Example
 from bgr.data.kb.loading import BACKWARD, FORWARD
 from bgr.data.kb.schema import Fact
@@ -33,9 +34,18 @@ GOLD = EvidenceGraph([(ROOT, 0)])
 
 @cache
 def plain_patterns() -> Mapping[tuple[str, str], Sequence[str]]:
-    """The shipped patterns by predicate and way."""
-    found = yaml.safe_load(PATTERNS.read_text(encoding="utf-8"))
-    return {(predicate, way): texts for predicate, ways in found.items() for way, texts in ways.items()}
+    """The shipped patterns by predicate and way, and those in the words of Atlas."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for predicate, ways in yaml.safe_load(PATTERNS.read_text(encoding="utf-8")).items():
+        for way, texts in ways.items():
+            found[predicate, way] = dict.fromkeys(texts)
+    book = phrasebook()
+    asks = {(key, FORWARD): book.attribute(key, "ask") for key in book.attributes}
+    asks |= {(key, way): entry.get("ask", ()) for key, ways in book.relations.items() for way, entry in ways.items()}
+    for place, texts in asks.items():
+        if texts:
+            found.setdefault(place, {}).update(dict.fromkeys(agree(text).replace("{x}", "{}") for text in texts))
+    return {place: tuple(texts) for place, texts in found.items()}
 
 
 @dataclass(frozen=True)
