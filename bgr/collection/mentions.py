@@ -177,6 +177,10 @@ class Mentions:
     text_starts: np.ndarray
     texts: np.ndarray
 
+    def first_names(self, texts: np.ndarray) -> np.ndarray:
+        """The first name of each of the texts, which have one, ``int32 [n]``."""
+        return self.names[self.name_starts[texts]]
+
     @classmethod
     def build(cls, texts: Sequence[str], known: Iterable[str] = (), *, progress: bool = False) -> Self:
         """Find the names of all texts.

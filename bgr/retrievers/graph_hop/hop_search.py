@@ -37,6 +37,8 @@ class HopSettings:
     Args:
         seeds: maximum number of texts by words.
         of_question: maximum number of texts of each name that the question has.
+        of_topic: if it has more texts, maximum number of those that mention it first, which are mostly about it; they
+            take the places of others.
         of_word: maximum number of texts of each word of a question without capitals, which may be a name; none if more
             than `common` have it.
         of_candidate: maximum number of texts of each name that a candidate has.
@@ -49,6 +51,7 @@ class HopSettings:
 
     seeds: int = 20
     of_question: int = 500
+    of_topic: int = 200
     of_word: int = 100
     of_candidate: int = 30
     leaders: int = 20
@@ -148,7 +151,7 @@ class HopSearch(Search):
         pool = Pool.of(self, question)
         near, names = pool.near, pool.asked
         seeds = best(near, self.settings.seeds)
-        parts = [self._of(name, near, self.settings.of_question) for name in names]
+        parts = [self._of_question(name, near) for name in names]
         few = self.settings.few
         rare = [part for name, part in zip(names, parts, strict=True) if len(self.mentions.of_name(name)) <= few]
         if not _has_capitals(question):
@@ -183,6 +186,17 @@ class HopSearch(Search):
         if len(among) > self.settings.common:
             return among[:0]
         return among[best(near[among], self.settings.of_word).indices]
+
+    def _of_question(self, name: int, near: np.ndarray) -> np.ndarray:
+        """The texts of a name of the question, ``int64 [n]``: those that share most with it, and of a name with many
+        texts also those that mention it first. *Tokyo governs Japan* shares no more with a question about Japan than all
+        towns and films of Japan do."""
+        most, among = self.settings.of_question, self.mentions.of_name(name)
+        if len(among) <= most:
+            return self._of(name, near, most)
+        topic = among[self.mentions.first_names(among) == name]
+        topic = topic[best(near[topic], self.settings.of_topic).indices]
+        return _distinct([topic, self._of(name, near, most)])[:most].astype(np.int64)
 
     def _of(self, name: int, near: np.ndarray, most: int) -> np.ndarray:
         """The texts of a name that share most with the question, ``int64 [n]``."""

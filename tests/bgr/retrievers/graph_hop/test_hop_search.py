@@ -28,6 +28,7 @@ QUESTIONS = [
     "who made persona",
     "WHO MADE PERSONA",
     "Which city lies in Sweden ?",
+    "How long is the reign of Persona in Uppsala ?",
     "How many people has Theta ?",
     "Qwertz ?",
 ]
@@ -67,6 +68,11 @@ def plain_search(collection, models, tokenizer, question, settings, ranker=None)
     def nearest(texts, most):
         return sorted(texts, key=lambda text: (-near[text], text))[:most]
 
+    def of_question(name):
+        among, most = mentions.of_name(name).tolist(), settings.of_question
+        topic = [text for text in among if mentions.of_text(text)[0] == name] if len(among) > most else []
+        return list(dict.fromkeys([*nearest(topic, settings.of_topic), *nearest(among, most)]))[:most]
+
     def scored(pool):
         asked = Sentences([question], tokenizer, max_tokens=models[0].config.question_tokens).take([0])
         facts = Sentences([TEXTS[text] for text in pool], tokenizer, max_tokens=16)
@@ -90,15 +96,15 @@ def plain_search(collection, models, tokenizer, question, settings, ranker=None)
     names = mentions.finder.find(question, strict=capitals)
     pool = [text for text in nearest(range(len(TEXTS)), settings.seeds) if near[text] > 0]
     for name in names:
-        pool += nearest(mentions.of_name(name).tolist(), settings.of_question)
+        pool += of_question(name)
     for word in () if capitals else split_words([question])[0]:
         having = [number for number, text in enumerate(TEXTS) if word in split_words([text])[0]]
         pool += nearest(having, settings.of_word) if len(having) <= settings.common else []
     pool, seen = list(dict.fromkeys(pool)), set(names)
     if not pool:
         return []
-    rare = [mentions.of_name(name).tolist() for name in names if len(mentions.of_name(name)) <= settings.few]
-    direct, last = [text for texts in rare for text in nearest(texts, settings.of_question)], []
+    rare = [of_question(name) for name in names if len(mentions.of_name(name)) <= settings.few]
+    direct, last = [text for texts in rare for text in texts], []
     for _ in range(settings.hops):
         found = [text for text, _ in scored(pool)]
         newest = [text for text in found if text in last][: settings.newest]
@@ -143,6 +149,20 @@ def test_names_lead_where_no_word_does(search):
     assert {1, 2} <= set(found.indices.tolist())
     [near] = search(HopSettings(seeds=2, of_question=2, hops=0)).search(["Who made Persona ?"], 100)
     assert 2 not in near.indices
+
+
+def test_of_a_name_with_many_texts_those_that_mention_it_first_are_found_too(collection, models, tokenizer):
+    texts = [*(f"Town{n} Hall is in Sweden ." for n in range(6)), "Sweden is governed from Stockholm ."]
+    over = Collection.in_memory(texts, encoder=None)
+    index = over.hop_index(tokenizer, max_tokens=16)
+    pools = [
+        HopSearch(
+            over.bm25, index, models, tokenizer, HopSettings(seeds=0, of_question=3, of_topic=topic, hops=0)
+        ).search(["What is in the very middle of Sweden ?"], 100)[0]
+        for topic in (0, 1)
+    ]
+    assert [6 in pool.indices for pool in pools] == [False, True]
+    assert [len(pool.indices) for pool in pools] == [3, 3]
 
 
 def test_a_question_in_lower_case_finds_its_names(search):
