@@ -128,9 +128,14 @@ class PrunerOptions(SearchTrainingOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RankerOptions(SearchTrainingOptions):
-    """Options of `bgr train ranker`."""
+    """Options of `bgr train ranker`.
+
+    Args:
+        plain: further training questions, about one statement each, as a share of the others.
+    """
 
     questions: Positive = 3000
+    plain: Annotated[float, Range(0, 1)] = 0.0
     dev_questions: Positive = 300
     epochs: Annotated[float, Range(0.01, 1000)] = 4.0
     learning_rate: Annotated[float, Range(1e-6, 1)] = 3e-3

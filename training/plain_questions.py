@@ -68,6 +68,8 @@ def plain_questions(examples: Sequence[Example], table: FactTable, share: float,
     Raises:
         DataError: a candidate is not in the textual database, or no fact there has statements.
     """
+    if not share:
+        return []
     draw = random.Random(f"plain {seed}")
     homes: dict[str, list[Example]] = {}
     for example in examples:
@@ -77,7 +79,7 @@ def plain_questions(examples: Sequence[Example], table: FactTable, share: float,
     for sentence, asked in _askable(table, homes):
         askable.setdefault((asked.predicate, asked.way), []).append((sentence, asked))
     found: dict[str, Example] = {}
-    for _ in range(int(share * len(examples)) if askable else 0):
+    for _ in range(round(share * len(examples)) if askable else 0):
         sentence, asked = draw.choice(askable[draw.choice(list(askable))])
         question = draw.choice(plain_patterns()[asked.predicate, asked.way]).replace("{}", asked.about)
         near = [fact for fact in draw.choice(homes[sentence]).facts if fact != sentence]

@@ -35,6 +35,7 @@ from bgr.utils.hashing import hash_texts
 from bgr.utils.progress import progress_bar
 from training.options import RankerOptions
 from training.own_pools import pools_cache, searched_examples, weights_hash
+from training.plain_questions import plain_questions
 
 RANKS = (24, 48, 100, 200)
 """Numbers of candidates whose recall is measured on dev."""
@@ -94,6 +95,7 @@ def train_ranker(options: RankerOptions) -> dict[str, dict[str, float]]:
         pools = _Pools(search, texts, table, ChunkCache(cache, "stages"), key)
         # the last training questions: the pruners were trained on the first ones, where their scores say too much
         asked = searched_examples(options.data, "train", options.questions, last=True)
+        asked += plain_questions(asked, table, options.plain, seed=options.seed)
         train = list(pools.of(asked))
         dev = list(pools.of(searched_examples(options.data, "dev", options.dev_questions)))
         torch.manual_seed(options.seed)
