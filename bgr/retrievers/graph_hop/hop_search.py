@@ -189,8 +189,8 @@ class HopSearch(Search):
 
     def _of_question(self, name: int, near: np.ndarray) -> np.ndarray:
         """The texts of a name of the question, ``int64 [n]``: those that share most with it, and of a name with many
-        texts also those that mention it first. *Tokyo governs Japan* shares no more with a question about Japan than all
-        towns and films of Japan do."""
+        texts also those that mention it first. *Japan is governed from Tokyo* shares no more with a question about
+        Japan than all its towns and films do."""
         most, among = self.settings.of_question, self.mentions.of_name(name)
         if len(among) <= most:
             return self._of(name, near, most)

@@ -13,6 +13,7 @@ from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
 from bgr.retrievers.graph_hop.checkpoint import load_ranker
 from bgr.retrievers.graph_hop.options import RANKER
+from training import plain_questions
 from training.ranker import one_against_others
 
 
@@ -52,6 +53,15 @@ def test_the_same_seed_gives_the_same_weights(train, tmp_path):
         assert train("--epochs", "2", out=out) == 0
     files = [tmp_path / out / RANKER / "model.safetensors" for out in ("one", "two")]
     assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_plain_questions_change_what_is_learned(train, tmp_path, monkeypatch):
+    patterns = {("capital of", "backward"): ["capital of {}"], ("made in", "forward"): ["where was {} made ?"]}
+    monkeypatch.setattr(plain_questions, "plain_patterns", lambda: patterns)
+    for out, share in (("one", "0"), ("two", "1")):
+        assert train("--epochs", "2", "--plain", share, out=out) == 0
+    files = [tmp_path / out / RANKER / "model.safetensors" for out in ("one", "two")]
+    assert files[0].read_bytes() != files[1].read_bytes()
 
 
 def test_an_export_keeps_the_ranker(train, tmp_path):
