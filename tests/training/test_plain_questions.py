@@ -13,7 +13,7 @@ from bgr.data.reasongraphqa.construction.textual_database import FactUnit
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from training import plain_questions as module
-from training.plain_questions import PATTERNS, plain_patterns, plain_questions
+from training.plain_questions import plain_patterns, plain_questions
 
 FACTS = {
     "Bergman directed Persona.": Fact("P", "director", tail="B"),
