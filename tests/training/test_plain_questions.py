@@ -116,7 +116,9 @@ def test_patterns_are_of_atlas_each_with_one_place_and_none_twice():
     assert {way for _, way in patterns} == {"forward", "backward"}
     assert all(text.count("{}") == 1 for texts in patterns.values() for text in texts)
     shipped = [
-        texts for ways in yaml.safe_load(PATTERNS.read_text(encoding="utf-8")).values() for texts in ways.values()
+        texts
+        for ways in yaml.safe_load(module.PATTERNS.read_text(encoding="utf-8")).values()
+        for texts in ways.values()
     ]
     assert min(map(len, shipped)) >= 20
     every = [text for texts in shipped for text in texts]
