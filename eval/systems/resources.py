@@ -46,7 +46,7 @@ class Resources:
         spec = self.options.encoder_spec
         self.about["encoder"] = str(spec.place) if spec is not None and spec.place else "all-MiniLM-L6-v2 (packaged)"
         self.about |= {"query_prefix": spec.query_prefix} if spec is not None and spec.query_prefix else {}
-        return load_encoder(spec)
+        return load_encoder(spec, precision="32")  # published ranks, and replies to them, hold on every processor
 
     @cached_property
     def collection(self) -> Collection:

@@ -8,6 +8,7 @@ Sources of datasets have the oracles of `tests.mutations`.
 from __future__ import annotations
 
 import json
+import math
 import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -227,8 +228,19 @@ def _whole_lines(expected: Any, found: Any, whole: Path, harmed: Path) -> str:
     """JSON lines: the results of lines that are still whole are as before."""
     own = harmed.read_bytes().split(b"\n")
     left = [json.loads(line)["id"] for line in whole.read_bytes().split(b"\n") if line and own.count(line) == 1]
-    lost = [record for record in expected if record["id"] in left and record not in found]
+    lost = [record for record in expected if record["id"] in left and not any(_close(record, one) for one in found)]
     return f"{len(lost)} of {len(left)} whole lines have another result: {json.dumps(lost[0])[:300]}" if lost else ""
+
+
+def _close(value: Any, other: Any) -> bool:
+    """Equal but for the last bits of sums, which differ on some processors for a batch of other questions."""
+    if isinstance(value, float) and isinstance(other, float):
+        return math.isclose(value, other, rel_tol=1e-4, abs_tol=1e-6)
+    if isinstance(value, list) and isinstance(other, list):
+        return len(value) == len(other) and all(map(_close, value, other))
+    if isinstance(value, dict) and isinstance(other, dict):
+        return value.keys() == other.keys() and all(_close(value[key], other[key]) for key in value)
+    return bool(value == other)
 
 
 def _whole_records(key: str, holder: str = "") -> Judge:
@@ -302,8 +314,8 @@ TARGETS = [
            "collection | build | --corpus | {world}/corpus.jsonl | --triples | {harmed} | --words-only | --out | {out}",
            _lines_of("/triples*/triples.jsonl"), _any),
     Target("questions", "own.jsonl", (),
-           "predict | --checkpoint | {world}/checkpoint | --questions | {harmed} | --out | {out}", _lines_of(""),
-           _whole_lines),
+           "predict | --checkpoint | {world}/checkpoint | --precision | 32 | --questions | {harmed} | --out | {out}",
+           _lines_of(""), _whole_lines),
     Target("questions of one's own data", "labelled.jsonl", (),
            "data | import | {harmed} | --out | {out} | --candidates | 4", _lines_of("/*.jsonl"), _any),
     Target("passages", "passages.json", (),

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from bgr.collection import embedding
 from bgr.collection.embedding import SentenceEncoder, _batches
 from bgr.errors import CheckpointError
 from bgr.models.packaged import packaged_minilm
@@ -43,9 +42,8 @@ def slow_vectors(texts):
     return np.array(rows)
 
 
-def test_float32_equals_the_slow_way(monkeypatch):
-    monkeypatch.setattr(embedding, "fast_bfloat16", lambda device: False)
-    vectors = SentenceEncoder(packaged_minilm(), device="cpu", batch_tokens=64)(TEXTS)
+def test_float32_equals_the_slow_way():
+    vectors = SentenceEncoder(packaged_minilm(), device="cpu", batch_tokens=64, precision="32")(TEXTS)
     np.testing.assert_allclose(vectors, slow_vectors(TEXTS), atol=1e-5)
 
 

@@ -1,6 +1,7 @@
 """The code in docs/hub.md runs as it stands, in order, against the double of the Hub."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,10 @@ def test_the_page_runs(hub, tmp_path, monkeypatch):
         exec(compile(block, str(PAGE), "exec"), names)
     assert names["answer"].text == "Cries and Whispers"
     assert [answer.text for answer in names["answers"]] == ["Ingmar Bergman", "1972"]
-    assert names["again"].answer("Who directed Persona?", names["facts"]) == names["answers"][0]
+    again, before = names["again"].answer("Who directed Persona?", names["facts"]), names["answers"][0]
+    # of one question, and of the first of two: the last bits of a sum differ on some processors
+    assert again.confidence == pytest.approx(before.confidence, abs=1e-3)
+    assert again.completeness == pytest.approx(before.completeness, abs=1e-3)
+    assert replace(again, confidence=0, completeness=0) == replace(before, confidence=0, completeness=0)
     size = sum(path.stat().st_size for path in (tmp_path / "work" / "mine").rglob("*") if path.is_file())
     assert 10e6 < size < 12.5e6

@@ -95,7 +95,9 @@ def two_machines():
     from ray.cluster_utils import Cluster
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    cluster = Cluster()
+    # a machine on which other tests take all cores may be silent for long; Ray would end this process after 60 s
+    patient = {"health_check_timeout_ms": 300_000, "gcs_rpc_server_reconnect_timeout_s": 300}
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": patient})
     for _ in range(2):
         cluster.add_node(num_cpus=1, include_dashboard=False)
     yield cluster.address

@@ -80,8 +80,8 @@ def build_dataset(options: BuildOptions) -> dict[str, Any]:
 
 
 def load_encoder(similarity: str) -> SentenceEncoder:
-    """The packaged sentence encoder, or the one in a folder."""
-    return SentenceEncoder(packaged_minilm() if similarity == PACKAGED else similarity)
+    """The packaged sentence encoder, or the one in a folder, with which every processor selects the same facts."""
+    return SentenceEncoder(packaged_minilm() if similarity == PACKAGED else similarity, precision="32")
 
 
 def _settings(options: BuildOptions) -> Settings:
