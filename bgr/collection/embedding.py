@@ -177,11 +177,7 @@ def load_encoder(
         return EmbeddingServer(address, model, query_prefix=spec.query_prefix or "")
     place = spec.place or packaged_minilm()
     return SentenceEncoder(
-        place,
-        max_tokens=PASSAGE_TOKENS,
-        pooling=spec.pooling,
-        query_prefix=spec.query_prefix,
-        precision=precision,
+        place, max_tokens=PASSAGE_TOKENS, pooling=spec.pooling, query_prefix=spec.query_prefix, precision=precision
     )
 
 
