@@ -1,12 +1,15 @@
 """Training on questions of one's own: from JSON lines to an answer."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from bgr.cli import main
 from bgr.released import checkpoint_folder
+from bgr.retrievers.graph_hop.known_words import KnownWords
+from bgr.utils.atomic_io import complete_folder
 from tests.conftest import toy_examples
 from training.retriever.train import parse
 from training.run import Run
@@ -40,10 +43,13 @@ def test_from_lines_to_an_answer(level, trained_run, config, tmp_path, capsys):
     lines.write_text("\n".join(own_lines(level)))
     question = json.loads(lines.read_text().splitlines()[0])
     facts.write_text("\n".join(question["facts"]))
+    start = shutil.copytree(trained_run / "run", tmp_path / "start")
+    KnownWords({*KnownWords.of(start).words, "kelvin"}).save(start)
+    complete_folder(start)
     reports = []
     for words in (
         ["data", "import", lines, "--out", data],
-        ["train", "retriever", "--config", config(2), "--init", trained_run / "run", "--data", data, "--out", run],
+        ["train", "retriever", "--config", config(2), "--init", start, "--data", data, "--out", run],
         ["evaluate", "--checkpoint", run, "--data", data, "--out", tmp_path / "scores", "--json"],
         ["export", "--run", run, "--out", made],
         ["ask", question["question"], "--checkpoint", made, "--facts", facts, "--json"],
@@ -55,3 +61,4 @@ def test_from_lines_to_an_answer(level, trained_run, config, tmp_path, capsys):
     # the lower-case names of the toy share words all the same, and the checkpoint knew the task
     assert scores["fused"]["all"]["f1"] > scores["bm25"]["all"]["f1"]
     assert question["facts"][0] in reports[4] or question["facts"][1] in reports[4]
+    assert "kelvin" in KnownWords.of(run).words

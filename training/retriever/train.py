@@ -152,7 +152,10 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
     if start and (ranker := load_ranker(Path(start))) is not None:
         with output_folder(run.out / RANKER, overwrite=True, sums=False) as folder:
             ranker.save_pretrained(folder)
-    KnownWords.learn(example.question for example in data.splits["train"]).save(run.out)
+    known = KnownWords.learn(example.question for example in data.splits["train"])
+    if start and (before := KnownWords.of(Path(start))) is not None:  # the weights have read those words too
+        known = KnownWords(known.words | before.words)
+    known.save(run.out)
     settings.save(run.out)  # it marks the run as complete
     complete_folder(run.out)
     return dict(settings.metrics["dev"])
