@@ -1,15 +1,18 @@
 """Training of an extractive reader from a config to an answer."""
 
 import json
+import shutil
 
 import pytest
 import torch
 
 from bgr.cli import main
 from bgr.data.reasongraphqa.io.dataset import read_split
+from bgr.models.extractive_reader import ExtractiveReaderConfig, ExtractiveReaderModel
 from bgr.reader.extractive import ExtractiveReader, ExtractiveSettings, Joint, logit
 from bgr.reader.loading import load_reader
 from bgr.reader.reader import NOT_ANSWERABLE, ReaderInput
+from bgr.utils.atomic_io import complete_folder
 
 MODEL = "layers: 1"
 
@@ -73,11 +76,31 @@ def test_it_starts_from_another_reader(train, tmp_path, capsys):
     folder = train(epochs=1)
     first = tmp_path / "first"
     folder.rename(first)
+    _with_a_label(first, "zone")
     rates = [f"--model.{name}learning_rate=0" for name in ("", "matrix_", "encoder_")]
     train("--init", str(first), *rates, epochs=1)
     assert "start anew" not in capsys.readouterr().err
     two = [load_reader(one).model.state_dict() for one in (first, folder)]
     assert all(torch.equal(weight, two[1][name]) for name, weight in two[0].items())
+    assert load_reader(folder).model.config.labels[0] == "zone"
+
+
+def _with_a_label(folder, name):
+    """A reader that also knows a label that the data do not have, in the first place."""
+    reader = load_reader(folder)
+    model = reader.model
+    config = ExtractiveReaderConfig.from_dict({**model.config.to_dict(), "labels": [name, *model.config.labels]})
+    wider = ExtractiveReaderModel(config)
+    own = wider.state_dict()
+    for key, weight in model.state_dict().items():
+        if own[key].shape == weight.shape:
+            own[key].copy_(weight)
+        else:
+            own[key][1:].copy_(weight)
+    shutil.rmtree(folder)
+    folder.mkdir()
+    ExtractiveReader(wider, reader.tokenizer, reader.settings).save(folder)
+    complete_folder(folder)
 
 
 def test_the_confidence_knows_of_missing_evidence():

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from bgr.metrics.answers import answer_match
 from bgr.models.extractive_reader import ExtractiveReaderConfig, ExtractiveReaderModel
+from bgr.models.loading import read_config
 from bgr.reader.extraction import Extracted, extract
 from training.base_module import RetrievalModule
 from training.reader.data import ReaderBatch
@@ -37,7 +38,11 @@ class ReaderModule(RetrievalModule):
         self.fresh: tuple[str, ...] = ()
 
     def start(self, labels: Sequence[str], units: Sequence[str]) -> None:
-        """Make the model, with the lists of the data."""
+        """Make the model, with the lists of the data, after those of the reader that the training starts from: rows of
+        weights belong to their places."""
+        if self.hparams["init"]:
+            before = read_config(Path(self.hparams["init"]) / "config.json", ExtractiveReaderConfig)
+            labels, units = (list(dict.fromkeys([*a, *b])) for a, b in ((before.labels, labels), (before.units, units)))
         self.hparams.update(labels=list(labels), units=list(units))
         self.use(ExtractiveReaderModel, ExtractiveReaderConfig)
         if self.hparams["init"]:
