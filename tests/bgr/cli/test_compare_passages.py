@@ -9,6 +9,7 @@ from bgr.cli.compare import command
 from bgr.cli.parser import execute
 from bgr.collection.collection import Collection
 from bgr.collection.corpus import Corpus, Passage
+from bgr.collection.embedding import load_encoder
 from bgr.data.multihop.load import load_multihop
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import BgrError
@@ -96,7 +97,9 @@ def test_a_collection_in_place_of_encoding(files, encoder_folder, tmp_path, told
     more = [*corpus, Passage("more", "Oxla", "Oxla is a river .")]
     for name, passages in (("same", corpus), ("larger", more)):
         folder = tmp_path / name
-        Collection.build(Corpus(passages), folder, encoder=encoder_folder, triples=openie)
+        # in the precision of a comparison; by default a collection is encoded in what is fast on the machine
+        encoder = load_encoder(encoder_folder, precision="32")
+        Collection.build(Corpus(passages), folder, encoder=encoder, triples=openie)
         for scope in ("corpus", "question") if name == "same" else ("question",):
             compare(*words, scope, "--collection", folder, "--out", tmp_path / f"{name}-{scope}")
             compare(*words, scope, "--openie", openie, "--out", tmp_path / f"encoded-{scope}")
