@@ -37,9 +37,12 @@ class RetrievalModule(LightningModule):
         encoder_learning_rate: learning rate of the trained encoder layers.
         weight_decay: weight decay.
         warmup: share of the steps in which the learning rate rises; afterwards it falls linearly to 0.
+        init_share: share of the weights that the training started from in the result, the mean of both (WiSE-FT,
+            arXiv:2109.01903): what is trained further on the same kind of questions loses some of its sense for others.
 
     Raises:
-        ValueError: a learning rate, the weight decay or the warm-up is out of range.
+        ValueError: a learning rate, the weight decay, the warm-up or the share is out of range, or there is a share and
+            nothing to start from.
     """
 
     model: Any
@@ -56,9 +59,14 @@ class RetrievalModule(LightningModule):
         encoder_learning_rate: float = 1e-5,
         weight_decay: float = 0.01,
         warmup: float = 0.1,
+        init_share: float = 0.0,
     ) -> None:
         super().__init__()
         self.save_hyperparameters()  # including the arguments of the subclass
+        share(init_share=init_share)
+        if init_share and not self.hparams.get("init"):
+            raise ValueError("init_share needs init, the checkpoint whose weights it keeps")
+        self.beginning: dict[str, Tensor] = {}
         self.seed = 0
         self.dev: list[tuple[float, float, float]] = []
 
@@ -80,6 +88,15 @@ class RetrievalModule(LightningModule):
         if own["pretrained"]:
             bert = BertModel.from_pretrained(source, add_pooling_layer=False)
             self.model.encoder.bert.load_state_dict(bert.state_dict())
+
+    @torch.no_grad()
+    def average(self) -> None:
+        """Make the trained weights, on the CPU, the mean of themselves and those of the `beginning`, by `init_share`. Of
+        a tensor that had fewer rows the others stay as they are."""
+        for name, weights in self.model.named_parameters():
+            if name in self.beginning and self.hparams["init_share"]:
+                start = torch.atleast_1d(self.beginning[name]).to(weights)
+                torch.atleast_1d(weights)[: len(start)].lerp_(start, self.hparams["init_share"])
 
     def frozen(self) -> dict[str, Tensor]:
         """The state of the frozen layers of a pretrained encoder, which training checkpoints leave out."""

@@ -277,7 +277,7 @@ def fit_retriever(
     run: Run, parse: Callable[[Run], RetrieverCLI], name: str, report: Report | None
 ) -> RetrieverCLI | None:
     """Train the retriever that `parse` reads from the config, save its tokenizer, and load the weights of the best
-    epoch. `name` is its direction or kind; for `report` see `prepare`.
+    epoch, averaged with those of its beginning. `name` is its direction or kind; for `report` see `prepare`.
 
     Returns:
         The trained module, on the training device, with its data; ``None`` in processes that do not write.
@@ -292,6 +292,7 @@ def fit_retriever(
     if not first_process():
         return None
     cli.model.load_state_dict(cli.model.frozen() | keeper.best_weights())
+    cli.model.average()
     cli.model.to(training_device(cli))  # Lightning has moved it to the CPU
     cli.model.model.eval()
     tokenizer.save_pretrained(run.out)

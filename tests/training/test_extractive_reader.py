@@ -85,6 +85,19 @@ def test_it_starts_from_another_reader(train, tmp_path, capsys):
     assert load_reader(folder).model.config.labels[0] == "zone"
 
 
+def test_the_result_is_the_mean_of_the_old_and_the_new_weights(train, tmp_path, capsys):
+    first = train(epochs=1).rename(tmp_path / "first")
+    found = {}
+    for share in (0.25, 0, 1):
+        folder = train("--init", str(first), f"--model.init_share={share}", epochs=1)
+        found[share] = load_reader(folder).model.state_dict()
+    old = load_reader(first).model.state_dict()
+    assert any(not torch.equal(weights, old[name]) for name, weights in found[0].items())
+    for name, weights in old.items():
+        assert torch.equal(found[1][name], weights), name
+        torch.testing.assert_close(found[0.25][name], 0.25 * weights + 0.75 * found[0][name])
+
+
 def _with_a_label(folder, name):
     """A reader that also knows a label that the data do not have, in the first place."""
     reader = load_reader(folder)

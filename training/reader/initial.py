@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
+from torch import Tensor
 
 from bgr.errors import CheckpointError
 from bgr.models.extractive_reader import ExtractiveReaderModel
@@ -14,13 +15,13 @@ from bgr.utils.json_utils import one_line
 
 
 @torch.no_grad()
-def start_from(model: ExtractiveReaderModel, folder: Path) -> tuple[str, ...]:
+def start_from(model: ExtractiveReaderModel, folder: Path) -> dict[str, Tensor]:
     """Copy what a reader's folder has of the model's tensors; of a tensor with more or fewer rows, the rows of both.
 
     The encoder's frozen layers are the model's own.
 
     Returns:
-        The trained tensors that start anew, since the folder has none of their name and width.
+        What was copied, by the names of the model's tensors. The others have another width or none in the folder.
 
     Raises:
         CheckpointError: the folder has no such weights, or no tensor of them fits.
@@ -34,11 +35,12 @@ def start_from(model: ExtractiveReaderModel, folder: Path) -> tuple[str, ...]:
     check_file(path)
     frozen = {f"encoder.{name}" for name in model.encoder.frozen_names()}
     own = {name: weight for name, weight in model.named_parameters() if name not in frozen}
-    fresh = [name for name, weight in own.items() if name not in there or there[name].shape[1:] != weight.shape[1:]]
-    if len(fresh) == len(own):
+    copied = {}
+    for name, weight in own.items():
+        if name in there and there[name].shape[1:] == weight.shape[1:]:
+            rows = torch.atleast_1d(weight)
+            copied[name] = torch.atleast_1d(there[name])[: len(rows)].float()
+            rows[: len(copied[name])] = copied[name]
+    if not copied:
         raise CheckpointError(f"{path}: no weights of an extractive reader of this width")
-    for name in own.keys() - set(fresh):
-        weight, start = torch.atleast_1d(own[name]), torch.atleast_1d(there[name])
-        rows = min(len(weight), len(start))
-        weight[:rows] = start[:rows].float()
-    return tuple(fresh)
+    return copied

@@ -35,7 +35,6 @@ class ReaderModule(RetrievalModule):
     ) -> None:
         super().__init__(encoder, **settings)
         self.right: list[bool] = []
-        self.fresh: tuple[str, ...] = ()
 
     def start(self, labels: Sequence[str], units: Sequence[str]) -> None:
         """Make the model, with the lists of the data, after those of the reader that the training starts from: rows of
@@ -46,7 +45,13 @@ class ReaderModule(RetrievalModule):
         self.hparams.update(labels=list(labels), units=list(units))
         self.use(ExtractiveReaderModel, ExtractiveReaderConfig)
         if self.hparams["init"]:
-            self.fresh = start_from(self.model, Path(self.hparams["init"]))
+            self.beginning = start_from(self.model, Path(self.hparams["init"]))
+
+    @property
+    def fresh(self) -> list[str]:
+        """The trained tensors for which the reader that the training starts from has nothing."""
+        trained = [name for name, weight in self.model.named_parameters() if weight.requires_grad]
+        return [name for name in trained if name not in self.beginning] if self.beginning else []
 
     def loss(self, batch: Any) -> Tensor:
         parts: ReaderBatch = batch

@@ -21,7 +21,6 @@ from training.base_module import RetrievalModule
 from training.data_module import TrainingBatch
 from training.retriever.candidates import hard_columns, in_columns
 from training.retriever.loss import LOSSES, completeness_loss, gold_levels, gold_logits, gold_relevance, pruner_loss
-from training.run import share
 
 COMPLETENESS_WEIGHT = 0.4
 PRUNER_WEIGHT = 0.2
@@ -38,8 +37,6 @@ class BgrModule(RetrievalModule):
             whose defaults are the paper's model.
         init: checkpoint of a retriever to start from; the settings above must be its own. Empty for new weights. If it
             has a ranker, its pruner stays as it is, since the ranker was trained on the pruner's scores.
-        init_share: share of the weights of `init` in the result, the mean of both (WiSE-FT, arXiv:2109.01903): what is
-            trained further on the same kind of questions loses some of its sense for others.
         loss: ``bce``, binary cross-entropy of every candidate (the paper), or ``zlpr`` (`multi_label_loss`).
         settings: those of `RetrievalModule`.
     """
@@ -62,15 +59,11 @@ class BgrModule(RetrievalModule):
         dropout: float = 0.1,
         loss: str = "bce",
         init: str = "",
-        init_share: float = 0.0,
         **settings: Any,
     ) -> None:
         if loss not in LOSSES:
             raise ValueError(f"loss is {loss!r}, allowed: {', '.join(LOSSES)}")
         super().__init__(encoder, **settings)
-        share(init_share=init_share)
-        if init_share and not init:
-            raise ValueError("init_share needs init, the checkpoint whose weights it keeps")
         self.use(BgrRetriever, BgrConfig)
         if init:
             self._start_from(Path(init))
@@ -84,19 +77,9 @@ class BgrModule(RetrievalModule):
                 if ours != theirs:
                     raise ValueError(f"{name} is {ours}, but {theirs} in {checkpoint}, which the training starts from")
         self.model.load_state_dict(trained.state_dict())
+        self.beginning = {name: weights.detach() for name, weights in trained.named_parameters()}
         if load_ranker(checkpoint) is not None and self.model.pruner is not None:
             self.model.pruner.requires_grad_(False)
-
-    @torch.no_grad()
-    def finish(self) -> None:
-        """Average the trained weights with those that the training started from, by `init_share`."""
-        kept = self.hparams["init_share"]
-        if not kept:
-            return
-        start = load_retriever(Path(self.hparams["init"]), self.model.config.direction).state_dict()
-        for name, weights in self.model.state_dict().items():
-            if weights.is_floating_point():
-                weights.lerp_(start[name].to(weights), kept)
 
     def loss(self, batch: TrainingBatch) -> Tensor:
         parts, graphs = batch.batch, batch.graphs

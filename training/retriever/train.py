@@ -114,7 +114,6 @@ def train_direction(run: Run, direction: str, report: Report, *, first: str | No
     cli = fit_retriever(run, lambda run: parse(run, direction, Reporter(direction, report)), direction, once)
     if cli is None:
         return
-    cli.model.finish()
     model: BgrRetriever = cli.model.model
     # two processes cannot share a terminal, but a file
     cli.datamodule.progress = QUIET not in run.overrides or not sys.stderr.isatty()
