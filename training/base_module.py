@@ -91,8 +91,8 @@ class RetrievalModule(LightningModule):
 
     @torch.no_grad()
     def average(self) -> None:
-        """Make the trained weights, on the CPU, the mean of themselves and those of the `beginning`, by `init_share`. Of
-        a tensor that had fewer rows the others stay as they are."""
+        """Make the trained weights the mean of themselves and those of the `beginning`, by `init_share`. Rows that a
+        tensor did not have then stay as they are."""
         for name, weights in self.model.named_parameters():
             if name in self.beginning and self.hparams["init_share"]:
                 start = torch.atleast_1d(self.beginning[name]).to(weights)

@@ -15,9 +15,10 @@ import uvicorn
 
 from bgr.errors import BgrError
 from bgr.serve.answering import Answering
-from bgr.serve.app import Service, create_app, one_line
+from bgr.serve.app import create_app
 from bgr.serve.connections import TimedProtocol
 from bgr.serve.options import ServeOptions
+from bgr.serve.service import Service, one_line
 from bgr.serve.sources import Sources, open_sources, warm_up
 from bgr.serve.worker import one_thread
 

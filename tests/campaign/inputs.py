@@ -250,7 +250,8 @@ def _whole_records(key: str, holder: str = "") -> Judge:
         before, after = (json.loads(path.read_bytes().decode("utf-8-sig")) for path in (whole, harmed))
         before, after = (one[holder] if holder else one for one in (before, after))
         left = [str(one[key]) for one in before if one in after]
-        lost = [record for record in expected if str(record["id"]) in left and record not in found]
+        kept = [record for record in expected if str(record["id"]) in left]
+        lost = [record for record in kept if not any(_close(record, one) for one in found)]
         return f"{len(lost)} whole records have another result: {json.dumps(lost[0])[:300]}" if lost else ""
 
     return judge

@@ -16,10 +16,11 @@ from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.pipeline import BgrPipeline
 from bgr.reader.answer import Answer
 from bgr.serve.answering import Answering
-from bgr.serve.app import Service, create_app
+from bgr.serve.app import create_app
 from bgr.serve.connections import TimedProtocol
 from bgr.serve.options import ServeOptions
 from bgr.serve.server import address, listening
+from bgr.serve.service import Service
 from bgr.serve.sources import Bm25System, GraphSystem, Sources
 
 FACTS = ["Paris lies in France .", "Rome lies in Italy .", "Persona was made in Sweden .", "Alpha has 3 people ."]
