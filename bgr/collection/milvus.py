@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -42,6 +43,8 @@ class MilvusCollection:
     def __init__(self, uri: str, name: str, *, token: str = "", timeout: float = 10.0) -> None:
         self.name = name
         self.where = f"{re.sub('//[^/]*@', '//', uri)}, collection {name}"  # without a password
+        # the client's gRPC may kill a process that forks, as Ray and a training do, while another thread asks
+        os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
         try:
             from pymilvus import MilvusClient, MilvusException
         except ImportError:

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import resource
 import subprocess
 import sys
 from dataclasses import fields
@@ -100,9 +99,9 @@ def test_an_error_of_the_system_is_one_line(error, line, monkeypatch, capsys, tm
     assert err.count("\n") == 1
 
 
-def run_bgr(words, **options):
+def run_bgr(words, *before, **options):
     return subprocess.run(
-        [sys.executable, "-m", "bgr.cli", *map(str, words)],
+        [*before, sys.executable, "-m", "bgr.cli", *map(str, words)],
         stderr=subprocess.PIPE,
         text=True,
         timeout=120,
@@ -129,11 +128,6 @@ def test_a_reader_that_has_gone_is_quiet():
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def small_files():
-    """As on a full disk, no file may grow beyond 20 kB."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-
-
 @pytest.mark.parametrize("command", ["atlas", "export", "convert"])
 def test_a_full_disk_is_one_line_and_leaves_nothing(command, tmp_path, request):
     out = tmp_path / "out"
@@ -144,7 +138,8 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(command, tmp_path, request):
             "data", "convert", request.getfixturevalue("short_data"), out, "--to", "released"
         ],
     }[command]()  # fmt: skip
-    done = run_bgr(words, stdout=subprocess.PIPE, preexec_fn=small_files)
+    # as on a full disk, no file may grow beyond 20 kB
+    done = run_bgr(words, "sh", "-c", 'ulimit -f 40 && exec "$@"', "sh", stdout=subprocess.PIPE)
     assert done.returncode == 1, done.stderr
     assert "File too large" in done.stderr
     assert "Traceback" not in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -145,3 +146,34 @@ def test_no_answer_is_one_line_without_the_password():
     assert "hidden" not in str(error.value)
     with pytest.raises(BgrError, match=r"^nowhere, collection facts: [^\n]+$"):
         MilvusCollection("nowhere", "facts")
+
+
+FORKS = """
+import subprocess, sys, threading
+from bgr.collection.milvus import MilvusCollection
+
+collection = MilvusCollection(sys.argv[1], "facts")
+done = threading.Event()
+
+
+def ask():
+    while not done.is_set():
+        collection.exists()
+
+
+threads = [threading.Thread(target=ask) for _ in range(2)]
+for thread in threads:
+    thread.start()
+codes = {subprocess.run(["true"], preexec_fn=lambda: None).returncode for _ in range(100)}
+done.set()
+for thread in threads:
+    thread.join()
+sys.exit(codes != {0})
+"""
+
+
+def test_a_process_may_fork_while_another_thread_asks(tmp_path):
+    environment = {name: value for name, value in os.environ.items() if name != "GRPC_ENABLE_FORK_SUPPORT"}
+    words = [sys.executable, "-c", FORKS, str(tmp_path / "facts.db")]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
