@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor
@@ -22,6 +22,9 @@ from bgr.utils.quantities import find_quantities
 
 BEST_SPANS = 16
 """Spans whose probability is added up by their text."""
+
+ALONE = 0.15
+"""How much less probable the name of what is counted is if one fact alone has it. Chosen on dev."""
 
 MAX_COMPARED = 64
 """Maximum facts whose numbers are compared."""
@@ -117,22 +120,26 @@ class _Reading:
 
     def _span(self, only: int | None = None) -> Extracted | None:
         """The best span of all facts, or of one. Its probability is that of its text, which may stand in several."""
-        chosen = range(len(self.pairs)) if only is None else [only]
-        if not chosen:
-            return None
-        logits = torch.cat([self.pairs[fact].flatten() for fact in chosen]).float()
-        best = logits.softmax(0).topk(min(BEST_SPANS, len(logits)))
-        of_text: dict[str, tuple[float, Span]] = {}
-        for chance, place in zip(best.values.tolist(), best.indices.tolist(), strict=True):
-            span = self._place(place, chosen) if chance > 0 else None
-            if span is not None:
-                text = self.texts.facts[span.fact][span.start : span.end].strip()
-                before, first = of_text.get(text, (0.0, span))
-                of_text[text] = before + chance, first
+        of_text = self._texts(range(len(self.lengths)) if only is None else [only])
         if not of_text:
             return None
         text, (sure, span) = max(of_text.items(), key=lambda one: one[1][0])
         return Extracted(text, "span", min(1.0, sure), (span.fact,), (span,))
+
+    def _texts(self, facts: Sequence[int]) -> dict[str, tuple[float, Span]]:
+        """The texts of the best spans of some facts, each with its probability and its best span."""
+        of_text: dict[str, tuple[float, Span]] = {}
+        if not facts:
+            return of_text
+        logits = torch.cat([self.pairs[fact].flatten() for fact in facts]).float()
+        best = logits.softmax(0).topk(min(BEST_SPANS, len(logits)))
+        for chance, place in zip(best.values.tolist(), best.indices.tolist(), strict=True):
+            span = self._place(place, facts) if chance > 0 else None
+            if span is not None:
+                text = self.texts.facts[span.fact][span.start : span.end].strip()
+                before, first = of_text.get(text, (0.0, span))
+                of_text[text] = before + chance, first
+        return of_text
 
     def _place(self, place: int, facts: Sequence[int]) -> Span | None:
         """The span of an entry of the tables of some facts."""
@@ -217,15 +224,40 @@ class _Reading:
         support = tuple(n for n, chance in enumerate(self.support) if chance >= 0.5)
         if not support:
             return None
-        names = [self._span(fact) for fact in range(len(self.support))]
-        keys = [str(fact) if name is None else whole_words(name.text or "") for fact, name in enumerate(names)]
-        counted = {keys[fact] for fact in support}
-        missed = dict.fromkeys(keys, 1.0)
-        for key, chance in zip(keys, self.support, strict=True):
+        names = self._names(support)
+        counted = {names[fact][0] for fact in support}
+        missed = dict.fromkeys((key for key, _ in names), 1.0)
+        for (key, _), chance in zip(names, self.support, strict=True):
             missed[key] *= 1 - chance
         sure = math.prod(1 - chance if key in counted else chance for key, chance in missed.items())
-        spans = tuple(span for fact in support if (name := names[fact]) is not None for span in name.spans)
+        spans = tuple(span for fact in support if (span := names[fact][1]) is not None)
         return Extracted(str(len(counted)), "count", sure, support, spans)
+
+    def _names(self, counted: Sequence[int]) -> list[tuple[str, Span | None]]:
+        """The name of what each fact is about, as its words and its place: the most probable one, where a name that no
+        other of the facts that count may have is `ALONE` times as probable as one that another surely has."""
+        found: list[dict[str, tuple[float, Span]]] = []
+        for fact in range(len(self.support)):
+            names: dict[str, tuple[float, Span]] = {}
+            for text, (chance, span) in self._texts([fact]).items():
+                before, first = names.get(whole_words(text), (0.0, span))
+                names[whole_words(text)] = before + chance, first
+            found.append(names)
+
+        surely = [max(((names[name][0], name) for name in names), default=(0.0, "")) for names in found]
+
+        def chance_of(name: str, fact: int) -> float:
+            own = surely[fact][1]
+            # the second part of a film does not become the first
+            others = () if name != own and name in own else (
+                surely[one][0] for one in counted if one != fact and surely[one][1] == name
+            )
+            return found[fact][name][0] * (ALONE + max(others, default=0.0))
+
+        best = [max(names, key=partial(chance_of, fact=fact), default=None) for fact, names in enumerate(found)]
+        return [
+            (str(fact), None) if name is None else (name, found[fact][name][1]) for fact, name in enumerate(best)
+        ]
 
     def _choice(self) -> Extracted | None:
         """The fact with the most or the least, of those that are compared, at least two."""
