@@ -16,6 +16,7 @@ from bgr.pipeline import BgrPipeline
 from bgr.retrievers.graph_hop.checkpoint import Settings
 from bgr.retrievers.graph_hop.export import model_card
 from bgr.retrievers.graph_hop.reconstruction import equation
+from training.callbacks import Epoch
 from training.retriever.calibrate import dev_metrics
 from training.retriever.train import parse, train_direction
 from training.run import Run
@@ -95,7 +96,7 @@ class Stopped(Exception):
 @pytest.mark.workflow
 def test_resume_gives_the_weights_of_an_uninterrupted_run(config, short_data, tmp_path):
     def stop_after_two(epoch):
-        if epoch.number == 2:
+        if isinstance(epoch, Epoch) and epoch.number == 2:
             raise Stopped
 
     whole, parts = (Run(config(4), short_data, tmp_path / name) for name in ("whole", "parts"))
@@ -104,8 +105,9 @@ def test_resume_gives_the_weights_of_an_uninterrupted_run(config, short_data, tm
         train_direction(parts, "forward", stop_after_two)
     epochs = []
     train_direction(replace(parts, resume=True), "forward", epochs.append)
-    # an epoch is reported before its checkpoint is written, so the second one was lost and is repeated
-    assert [epoch.number for epoch in epochs] == [2, 3, 4]
+    # an epoch is reported before its checkpoint is written, so the second one was lost and is repeated; where time is
+    # short, the progress within one is reported too
+    assert [epoch.number for epoch in epochs if isinstance(epoch, Epoch)] == [2, 3, 4]
     a, b = (load_file(run.out / "forward" / "model.safetensors") for run in (whole, parts))
     assert same(a, b)
 
