@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -101,8 +101,15 @@ class _Reading:
 
     @cached_property
     def pairs(self) -> list[Tensor]:
-        """The logits of the spans of each fact (`ReaderScores.spans`); many kinds of answers need none."""
-        return [self._scores.spans(self._start + begin, n) for begin, n in zip(self.begin, self.lengths, strict=True)]
+        """The logits of the spans of each fact (`ReaderScores.spans`); many kinds of answers need none. None begins
+        after a hyphen: of *Nilo-Saharan*, *Saharan* is no answer."""
+        tables = []
+        for fact, (begin, length) in enumerate(zip(self.begin, self.lengths, strict=True)):
+            table = self._scores.spans(self._start + begin, length)
+            text, offsets = self.texts.facts[fact], self.texts.spans[fact]
+            later = [bool(_HYPHEN.search(text[max(0, start - 2) : start])) for start, _ in offsets]
+            tables.append(table.masked_fill(torch.tensor(later, device=table.device)[:, None], float("-inf")))
+        return tables
 
     def answer(self) -> Extracted:
         ways: dict[str, Callable[[], Extracted | None]] = {
@@ -234,8 +241,7 @@ class _Reading:
         return Extracted(str(len(counted)), "count", sure, support, spans)
 
     def _names(self, counted: Sequence[int]) -> list[tuple[str, Span | None]]:
-        """The name of what each fact is about, as its words and its place: the most probable one, where a name that no
-        other of the facts that count may have is `ALONE` times as probable as one that another surely has."""
+        """The name of what each fact is about (`choose_names`), as its words, and where it stands."""
         found: list[dict[str, tuple[float, Span]]] = []
         for fact in range(len(self.support)):
             names: dict[str, tuple[float, Span]] = {}
@@ -243,21 +249,8 @@ class _Reading:
                 before, first = names.get(whole_words(text), (0.0, span))
                 names[whole_words(text)] = before + chance, first
             found.append(names)
-
-        surely = [max(((names[name][0], name) for name in names), default=(0.0, "")) for names in found]
-
-        def chance_of(name: str, fact: int) -> float:
-            own = surely[fact][1]
-            # the second part of a film does not become the first
-            others = () if name != own and name in own else (
-                surely[one][0] for one in counted if one != fact and surely[one][1] == name
-            )
-            return found[fact][name][0] * (ALONE + max(others, default=0.0))
-
-        best = [max(names, key=partial(chance_of, fact=fact), default=None) for fact, names in enumerate(found)]
-        return [
-            (str(fact), None) if name is None else (name, found[fact][name][1]) for fact, name in enumerate(best)
-        ]
+        chosen = choose_names([{name: chance for name, (chance, _) in one.items()} for one in found], counted)
+        return [(str(fact), None) if name is None else (name, found[fact][name][1]) for fact, name in enumerate(chosen)]
 
     def _choice(self) -> Extracted | None:
         """The fact with the most or the least, of those that are compared, at least two."""
@@ -292,6 +285,24 @@ class _Reading:
         return Extracted(self.config.labels[chosen], "label", float(chances[chosen]), (best,))
 
 
+def choose_names(chances: Sequence[Mapping[str, float]], counted: Sequence[int]) -> list[str | None]:
+    """The name of what each fact is about: of those that it may have, the most probable one, where a name that is not
+    the most probable one of another counted fact is `ALONE` times as probable as one that surely is.
+
+    Args:
+        chances: of each fact the probability of each name, as words with a space before and after each.
+        counted: the facts that count.
+    """
+    surely = [max(names, key=names.__getitem__, default="") for names in chances]
+
+    def chance(name: str, fact: int) -> float:
+        part = name != surely[fact] and name in surely[fact]  # the second part of a film does not become the first
+        others = [] if part else [chances[one][name] for one in counted if one != fact and surely[one] == name]
+        return chances[fact][name] * (ALONE + max(others, default=0.0))
+
+    return [max(names, key=partial(chance, fact=fact), default=None) for fact, names in enumerate(chances)]
+
+
 def label_chances(labels: Tensor, support: Tensor) -> Tensor:
     """The probability of each label: that of each fact, weighted by the fact's odds of being what is asked for.
 
@@ -300,6 +311,7 @@ def label_chances(labels: Tensor, support: Tensor) -> Tensor:
     return support.float().softmax(0) @ labels.float().softmax(1)
 
 
+_HYPHEN = re.compile(r"\w[-\u2010\u2011]$")
 _WORD = re.compile(r"[^\W_]+")
 
 

@@ -13,7 +13,7 @@ from bgr.models.extractive_reader import (
     ReaderScores,
 )
 from bgr.reader.evidence import FactTexts, cases
-from bgr.reader.extraction import extract
+from bgr.reader.extraction import choose_names, extract
 
 CONFIG = ExtractiveReaderConfig(labels=["cast member", "capital"], units=["", "minute"])
 QUESTION = "Does Alpha run for more than 1,000 minutes ?"
@@ -204,6 +204,32 @@ def test_what_two_facts_name_is_counted_once():
     alike, apart = ({"start": [a, b], "end": [a, b]} for a, b in ((5, 13), (1, 9)))
     assert answer("count", support=(HIGH, 0.0), **alike).confidence > 0.99
     assert answer("count", support=(HIGH, -0.1), **apart).confidence < 0.6
+
+
+def test_a_doubtful_name_is_one_that_another_fact_surely_has():
+    sure, doubtful = {" senna ": 0.9, " asif kapadia ": 0.1}, {" it ": 0.5, " senna ": 0.4}
+    assert choose_names([sure, doubtful], [0, 1]) == [" senna ", " senna "]
+    # one that does not count says nothing
+    assert choose_names([sure, doubtful], [1]) == [" senna ", " it "]
+    # a name that is nobody's most probable one is shared by chance
+    north, south = {" north korea ": 0.7, " korea ": 0.3}, {" south korea ": 0.7, " korea ": 0.3}
+    assert choose_names([north, south], [0, 1]) == [" north korea ", " south korea "]
+    # a part of the most probable name is another one, but not the whole of a part
+    first, second = {" halloween ": 1.0}, {" halloween ii ": 0.6, " halloween ": 0.4}
+    assert choose_names([first, second], [0, 1]) == [" halloween ", " halloween ii "]
+    whole, part = {" the massacre the beginning ": 1.0}, {" the beginning ": 0.6, " the massacre the beginning ": 0.4}
+    assert choose_names([whole, part], [0, 1]) == [" the massacre the beginning "] * 2
+    assert choose_names([{}, sure], [0, 1]) == [None, " senna "]
+
+
+def test_no_span_begins_after_a_hyphen(monkeypatch):
+    monkeypatch.setattr("tests.bgr.reader.test_extraction.FACTS", [FACTS[0], "Nilo- Beta runs for 90 minutes ."])
+    assert answer("span", start=[9, 10], end=[10]).text == "Nilo- Beta"
+    here = texts()
+    joined = [(a, b) if a < 6 else (a - 1, b - 1) for a, b in here.spans[1]]
+    joined = here._replace(facts=[FACTS[0], "Nilo-Beta runs for 90 minutes ."], spans=[here.spans[0], joined])
+    [found] = extract(scores("span", start=[10], end=[10]), [joined], CONFIG)
+    assert found.text != "Beta"
 
 
 def test_the_words_around_a_number_say_how_it_is_compared():
