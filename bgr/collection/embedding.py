@@ -17,7 +17,7 @@ from tqdm import tqdm
 from bgr.collection.encoder_spec import EncoderSpec, Pooling
 from bgr.collection.spread import SpreadEncoder
 from bgr.errors import BgrError, CheckpointError
-from bgr.models.loading import check_objects
+from bgr.models.loading import check_objects, without_bars
 from bgr.models.packaged import packaged_minilm
 from bgr.models.truncation import Truncation, tokenize
 from bgr.utils.atomic_io import read_json
@@ -63,22 +63,17 @@ class SentenceEncoder:
         precision: str | None = None,
     ) -> None:
         from transformers import AutoModel, AutoTokenizer
-        from transformers.utils import logging
 
         if not Path(folder).is_dir():
             raise CheckpointError(f"{folder}: no such folder (an encoder is a local folder with config and weights)")
         check_objects(Path(folder))
-        bars = logging.is_progress_bar_enabled()
-        logging.disable_progress_bar()  # the weights load in a moment
         try:
             self.tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
-            model = AutoModel.from_pretrained(str(folder), local_files_only=True)
+            with without_bars():
+                model = AutoModel.from_pretrained(str(folder), local_files_only=True)
         except Exception as error:  # damaged files raise errors of many types
             text = f"{folder}: not an encoder that transformers can load ({type(error).__name__}): {one_line(error)}"
             raise CheckpointError(text) from error
-        finally:
-            if bars:
-                logging.enable_progress_bar()
         self.folder = Path(folder)
         self.device = pick_device(device)
         dtype = torch.bfloat16 if pick_precision(self.device, precision) == "bf16" else torch.float32

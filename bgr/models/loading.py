@@ -6,7 +6,8 @@ that of a published encoder.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 from transformers import PretrainedConfig, PreTrainedModel
+from transformers.utils import logging
 
 from bgr.errors import CheckpointError
 from bgr.utils.atomic_io import check_regular, new_file, read_json
@@ -46,6 +48,18 @@ class Shared(NamedTuple):
     prefix: str = ""
 
 
+@contextmanager
+def without_bars() -> Iterator[None]:
+    """No progress bars of `transformers`: weights load in a moment."""
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
 def load_weights(
     home: Path, kind: type[PreTrainedModel], config: PretrainedConfig, *, shared: Shared | None = None
 ) -> Any:
@@ -63,7 +77,8 @@ def load_weights(
         for path, names in files.items():
             with safe_open(path, framework="pt") as file:
                 tensors |= {name: file.get_tensor(there) for name, there in names.items()}
-        model = kind.from_pretrained(None, config=config, state_dict=tensors, dtype=torch.float32)
+        with without_bars():
+            model = kind.from_pretrained(None, config=config, state_dict=tensors, dtype=torch.float32)
     except Exception as error:  # an invalid configuration with plausible sizes raises all kinds of errors
         raise CheckpointError(f"{home}: cannot be loaded: {one_line(error)}") from None
     weights = dict(model.named_parameters())

@@ -16,10 +16,9 @@ from transformers import (
     GenerationConfig,
     PreTrainedModel,
 )
-from transformers.utils import logging
 
 from bgr.errors import CheckpointError
-from bgr.models.loading import check_objects, check_published_names, check_types
+from bgr.models.loading import check_objects, check_published_names, check_types, without_bars
 from bgr.utils.atomic_io import read_json
 from bgr.utils.checksums import check_folder
 from bgr.utils.json_utils import one_line, repr_short
@@ -44,24 +43,20 @@ def load_seq2seq(source: str) -> tuple[PreTrainedModel, Any]:
         _check_config(folder)
     where: dict[str, Any] = {"local_files_only": folder.is_dir(), "trust_remote_code": False}
     name = str(folder) if folder.is_dir() else source
-    bars = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
     try:
         config = AutoConfig.from_pretrained(name, **where)
         if not config.is_encoder_decoder:
             raise CheckpointError(f"{source}: a {config.model_type} model, allowed: an encoder-decoder such as t5")
         tokenizer = AutoTokenizer.from_pretrained(name, **where)
-        model, report = AutoModelForSeq2SeqLM.from_pretrained(
-            name, use_safetensors=True, output_loading_info=True, **where
-        )
+        with without_bars():
+            model, report = AutoModelForSeq2SeqLM.from_pretrained(
+                name, use_safetensors=True, output_loading_info=True, **where
+            )
     except CheckpointError:
         raise
     except Exception as error:  # damaged files raise all kinds of errors
         text = f"{source}: not an encoder-decoder that transformers can load: {one_line(error)}"
         raise CheckpointError(text) from error
-    finally:
-        if bars:
-            logging.enable_progress_bar()
     if report["missing_keys"]:
         missing = sorted(report["missing_keys"])
         raise CheckpointError(f"{source}: the weights lack {len(missing)} parts, the first: {missing[0]}")

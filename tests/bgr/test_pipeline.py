@@ -22,8 +22,9 @@ FACTS = ["Paris lies in France .", "Rome lies in Italy .", "Persona was made in 
 QUESTION = "In which country was Persona made ?"
 
 
-def test_answers_with_a_graph_over_the_given_facts(small_checkpoint):
+def test_answers_with_a_graph_over_the_given_facts(small_checkpoint, capfd):
     found = BgrPipeline.from_pretrained(small_checkpoint).answer(QUESTION, FACTS)
+    assert "%" not in capfd.readouterr().err  # no bars of transformers
     assert found.graph.nodes
     assert set(found.graph.nodes) <= set(range(len(FACTS)))
     assert 0 <= found.agreement <= 1
