@@ -8,6 +8,8 @@ import os
 # Before PyTorch is imported: pytest-xdist has a process for each core, and child processes inherit it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# Ray's workers wait behind all other processes by default, among them pytest-xdist's.
+os.environ.setdefault("RAY_worker_niceness", "0")
 
 import gc
 import re
