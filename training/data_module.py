@@ -28,21 +28,18 @@ from bgr.models.truncation import Truncation
 from bgr.retrievers.baselines.model import BaselineModel
 from bgr.utils.devices import autocast, pick_precision
 from bgr.utils.spelling import hasty as with_haste
-from training.foreign_words import ForeignWords, about_something_else
+from training.foreign_words import ForeignWords
 from training.joined import joined_questions
 from training.loader import Ahead, Part, SimilarLengths, StepLoader, WholeLoader
 from training.other_questions import OtherQuestion, ask_other
 from training.own_pools import own_pools
 from training.plain_questions import plain_questions
+from training.pools import Pools, fewer_candidates, only_gold
 from training.run import at_least, share
 from training.same_things import same_things
 from training.transfer import default_workers, made_ahead
-from training.withhold import can_withhold, withheld
 
 Made = TypeVar("Made")
-
-OWN_POOLS = 0.8
-"""How often a question that was searched for has its own pool in training."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +87,8 @@ class BgrDataModule(LightningDataModule):
         foreign: share of the questions of an epoch that have a word of which the data know nothing in place of one of
             their own (`training.foreign_words`), as further questions without an answer.
         collection, searcher, searched: a collection of sentences, a checkpoint that searches it for the last questions
-            with an answer, and their number. Mostly (`OWN_POOLS`) the candidates of such a question are its gold facts
-            and the first texts that were found, in place of its own.
+            with an answer, and their number. Mostly (`training.pools.OWN_POOLS`) the candidates of such a question are
+            its gold facts and the first texts that were found, in place of its own.
         database: folder of `bgr data database`: the facts for `beside`, and the statements of the collection's
             sentences; by default the dataset's own.
         joined: further training questions, made of two each (`training.joined`), as a share of the others.
@@ -312,50 +309,21 @@ class BgrDataModule(LightningDataModule):
         return replace(example, question=several[0] if len(several) == 1 else draw.choice(several))
 
     def _with_pool(self, examples: Sequence[Example], seed: str) -> TrainingBatch:
-        """The batch with a pool of candidates for each question: its own ones first, then facts of other questions.
-
-        One that is near its gold facts is none of them, nor as good, also if one of them is withheld. A question whose
-        missing evidence is not known gets random ones, since a near one may be what is missing."""
-        draw = random.Random(seed)
-        others = list(dict.fromkeys(fact for example in examples for fact in example.facts))
-        asked, pools, searched = [], [], []
-        for example in examples:
-            searched.append(example.id in self.own_pools and draw.random() < OWN_POOLS)
-            whole = example  # a withheld fact does not return
-            if searched[-1]:
-                example = only_gold(example)
-            if draw.random() < self.withheld and can_withhold(example):
-                example = withheld(example, draw)
-            elif self.foreign and draw.random() < self.foreign:
-                example = about_something_else(example, self.foreign_questions) or example
-            elif whole.id in self.others and draw.random() < self.other:
-                example = replace(
-                    example, question=self.others[whole.id].question, graph=EvidenceGraph(()), missing="all"
-                )
-            if searched[-1]:
-                strangers = self.own_pools[whole.id]
-            elif self.sets is not None and whole.answerable and draw.random() < self.hard:
-                near = self.sets.additions(whole, draw.choice(("bm25", "rivals")), self.pool)
-                strangers = [fact for fact in near if fact in self.facts.number]
-            else:
-                strangers = draw.sample(others, min(len(others), self.pool))
-            if whole.id in self.same_things and draw.random() < self.beside:
-                strangers = list(dict.fromkeys([*self.same_things[whole.id], *strangers]))
-            own = set(whole.facts)
-            added = strangers if searched[-1] else [fact for fact in strangers if fact not in own]
-            asked.append(example)
-            pools.append([*example.facts, *added])
-        most = draw.randint(max(1, self.candidates // 3), self.candidates) if self.candidates else 0
-        # what a search found has been ordered; of the others the pruner takes the best
-        sizes = [
-            max(most, len(one.graph.nodes)) if ranked else self.pool
-            for one, ranked in zip(asked, searched, strict=True)
-        ]
-        samples = [
-            (one.question, pool[: max(size, len(one.facts))])
-            for one, pool, size in zip(asked, pools, sizes, strict=True)
-        ]
-        return TrainingBatch(make_batch(self.questions, self.facts, samples), asked, most=most)
+        """The batch with a pool of candidates for each question (`Pools`)."""
+        pools = Pools(
+            size=self.pool,
+            most=self.candidates,
+            facts=self.facts.number,
+            near=(self.sets, self.hard),
+            same_things=(self.same_things, self.beside),
+            searched=self.own_pools,
+            withheld=self.withheld,
+            foreign=(self.foreign_questions, self.foreign),
+            other=(self.others, self.other),
+        )
+        drawn = pools.draw(examples, random.Random(seed))
+        samples = [(one.question, pool) for one, pool in zip(drawn.asked, drawn.pools, strict=True)]
+        return TrainingBatch(make_batch(self.questions, self.facts, samples), drawn.asked, most=drawn.most)
 
     def train_dataloader(self) -> StepLoader[TrainingBatch]:
         train, trainer = self.splits["train"], self.trainer
@@ -392,18 +360,3 @@ class BgrDataModule(LightningDataModule):
         # Lightning would restore the loader itself, but it creates the loader earlier, to count the steps for the
         # learning rate schedule
         self.resumed = state_dict
-
-
-def only_gold(example: Example) -> Example:
-    """The same question with its gold facts as its only candidates."""
-    return fewer_candidates(example, 0, "")
-
-
-def fewer_candidates(example: Example, count: int, seed: str) -> Example:
-    """The same question with at most `count` candidates: all gold facts and a random sample of others, in order."""
-    gold = example.graph.nodes
-    others = sorted(set(range(len(example.facts))) - set(gold))
-    room = max(0, min(count - len(gold), len(others)))
-    kept = sorted([*gold, *random.Random(seed).sample(others, room)])
-    indices = {fact: i for i, fact in enumerate(kept)}
-    return replace(example, facts=tuple(example.facts[fact] for fact in kept), graph=example.graph.relabel(indices))

@@ -14,8 +14,9 @@ from torch.optim import Optimizer
 
 from bgr.data.example import Example
 from bgr.graph.evidence_graph import EvidenceGraph
-from training.data_module import BgrDataModule, fewer_candidates
+from training.data_module import BgrDataModule
 from training.loader import SimilarLengths
+from training.pools import fewer_candidates
 from training.retriever.module import BgrModule
 
 

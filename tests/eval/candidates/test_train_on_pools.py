@@ -14,7 +14,8 @@ from bgr.models.pool_ranker import PoolRanker, RankerConfig
 from bgr.retrievers.graph_hop.checkpoint import load_ranker
 from bgr.retrievers.graph_hop.options import RANKER
 from bgr.utils.checksums import write_sums
-from training.data_module import BgrDataModule, only_gold
+from training.data_module import BgrDataModule
+from training.pools import only_gold
 
 CONFIG = """
 seed_everything: 0
