@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bgr.cli.parser import Command, Output
 from bgr.retrievers.graph_hop.options import AskOptions
+from bgr.utils.probability import two_digits
 from bgr.utils.terminal import PLAIN, Paint, Style
 from bgr.utils.text_layout import clean
 
@@ -68,8 +69,9 @@ def as_text(answer: Answer, paint: Paint = PLAIN) -> str:
     if answer.support:
         rows.append(("read in", f"{', '.join(f'[{fact}]' for fact in answer.support)}{_spans(answer)}"))
     if answer.completeness is not None:
-        rows.append(("complete", f"{answer.completeness:.2f} (probability that the facts hold all of the evidence)"))
-    rows.append(("agreement", f"{answer.agreement:.2f} (of the graphs of both directions)"))
+        sure = two_digits(answer.completeness)
+        rows.append(("complete", f"{sure} (probability that the facts hold all of the evidence)"))
+    rows.append(("agreement", f"{two_digits(answer.agreement)} (of the graphs of both directions)"))
     # the candidates of a collection are always more than are read
     limits = [name for name in answer.limits if name != "candidates" or not answer.documents]
     rows += [("limit", f"{name}: {LIMITS[name]}") for name in limits]

@@ -17,6 +17,7 @@ from typing import Any
 from bgr.errors import BgrError, DataError
 from bgr.graph.layout import LINE, Arrow, Box, Marks, Picture, Texts, bends, lay_out
 from bgr.graph.rooted_graph import ROOT, Edge, RootedGraph
+from bgr.utils.probability import two_digits
 from bgr.utils.terminal import PLAIN, Paint
 from bgr.utils.text_layout import FONT, clean, text_width, wrap
 
@@ -100,7 +101,7 @@ def tree_text(graph: RootedGraph, facts: Texts, question: str, paint: Paint = PL
     stack = _children(graph, ROOT, "")
     while stack:
         (before, node), indent, last = stack.pop()
-        score = f"{paint(f'{graph.scores[before, node]:.2f}', 'dim')} " if (before, node) in graph.scores else ""
+        score = f"{paint(two_digits(graph.scores[before, node]), 'dim')} " if (before, node) in graph.scores else ""
         text = paint("(see above)", "dim") if node in seen else clean(facts[node])
         branch = paint(f"{indent}{'└─' if last else '├─'}", "dim")
         lines.append(f"{branch} {score}{paint(f'[{node}]', 'cyan')} {text}")

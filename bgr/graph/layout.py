@@ -14,6 +14,7 @@ from itertools import pairwise
 import networkx as nx
 
 from bgr.graph.rooted_graph import ROOT, Edge, RootedGraph
+from bgr.utils.probability import two_digits
 from bgr.utils.text_layout import clean, wrap
 
 LINE = 10.5
@@ -233,7 +234,7 @@ def _arrows(
         points = (leave[edge], *middle, arrive[edge])
         fan_in = sum(e[1] == edge[1] for e in edges) > sum(e[0] == edge[0] for e in edges)
         at = curve_point(points[0], points[1], 0.3) if fan_in else curve_point(points[-2], points[-1], 0.7)
-        label = f"{scores[edge]:.2f}" if edge in scores else ""
+        label = two_digits(scores[edge]) if edge in scores else ""
         arrows.append(Arrow(edge, points, states[edge], label, at))
     return tuple(arrows)
 

@@ -13,6 +13,7 @@ from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.graph.notebook import graph_html
 from bgr.reader.reader import Span
 from bgr.utils.json_utils import repr_short
+from bgr.utils.probability import two_digits
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Answer:
             return "not given: this checkpoint holds no reader"
         if self.text is None:
             return "not answerable from these facts" if self.facts else "not answerable: no text fits the question"
-        return self.text if self.confidence is None else f"{self.text} (confidence {self.confidence:.2f})"
+        return self.text if self.confidence is None else f"{self.text} (confidence {two_digits(self.confidence)})"
 
     def draw(self, path: str | Path) -> None:
         """Draw the graph with its sentences, the answer and its spans; the suffix of `path` decides the format
