@@ -11,7 +11,7 @@ import json
 import math
 import random
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -228,8 +228,13 @@ def _whole_lines(expected: Any, found: Any, whole: Path, harmed: Path) -> str:
     """JSON lines: the results of lines that are still whole are as before."""
     own = harmed.read_bytes().split(b"\n")
     left = [json.loads(line)["id"] for line in whole.read_bytes().split(b"\n") if line and own.count(line) == 1]
-    lost = [record for record in expected if record["id"] in left and not any(_close(record, one) for one in found)]
+    lost = _lost([record for record in expected if record["id"] in left], found)
     return f"{len(lost)} of {len(left)} whole lines have another result: {json.dumps(lost[0])[:300]}" if lost else ""
+
+
+def _lost(records: Iterable[Any], found: Sequence[Any]) -> list[Any]:
+    """The records that were not found again."""
+    return [record for record in records if not any(_close(record, one) for one in found)]
 
 
 def _close(value: Any, other: Any) -> bool:
@@ -250,8 +255,7 @@ def _whole_records(key: str, holder: str = "") -> Judge:
         before, after = (json.loads(path.read_bytes().decode("utf-8-sig")) for path in (whole, harmed))
         before, after = (one[holder] if holder else one for one in (before, after))
         left = [str(one[key]) for one in before if one in after]
-        kept = [record for record in expected if str(record["id"]) in left]
-        lost = [record for record in kept if not any(_close(record, one) for one in found)]
+        lost = _lost([record for record in expected if str(record["id"]) in left], found)
         return f"{len(lost)} whole records have another result: {json.dumps(lost[0])[:300]}" if lost else ""
 
     return judge
