@@ -32,9 +32,9 @@ def attend(
     *Shape:* ``queries [n, …, s, d]``, ``keys``, ``values [n, …, t, d]``, ``mask`` broadcast to ``[n, …, s, t]`` →
     ``[n, …, s, d]``. A `mask` of floats is added to the scores. `scale` is ``d^-½`` unless given.
     """
-    if queries.device.type != "cpu":
+    if not _slow_to_train(queries, mask):
+        keys, values = keys.to(queries.dtype), values.to(queries.dtype)
         return F.scaled_dot_product_attention(queries, keys, values, mask, scale=scale, dropout_p=dropout)
-    # for rows as short as ours, the fused CPU kernel takes two to four times as long as these operations
     with torch.autocast("cpu", enabled=False):
         scaled, keys = queries * (queries.shape[-1] ** -0.5 if scale is None else scale), keys.to(queries.dtype)
         # a softmax takes several times as long in 16 bits, and along rows shorter than a vector register:
@@ -48,6 +48,14 @@ def attend(
             scores = scores.add_(mask)
         shares = scores.transpose(-1, -2).softmax(-2).transpose(-1, -2) if transposed else scores.softmax(-1)
         return F.dropout(shares.to(queries.dtype), dropout) @ values.to(queries.dtype)
+
+
+def _slow_to_train(queries: Tensor, mask: Tensor | None) -> bool:
+    """Whether the fused kernel's backward pass takes longer than that of plain operations: on a CPU in 16 bits (up to
+    ten times), and where a mask of floats needs gradients, for which no kernel is fused."""
+    if queries.device.type != "cpu" or not torch.is_grad_enabled():
+        return False
+    return (queries.requires_grad and queries.dtype != torch.float32) or (mask is not None and mask.requires_grad)
 
 
 class Attention(nn.Module):

@@ -29,15 +29,22 @@ class ContextLayer(nn.Module):
         if self.bias is not None:
             nn.init.normal_(self.bias.weight, std=0.3)
 
-    def forward(self, states: Tensor, mask: Tensor, links: Tensor | None, column: Tensor) -> Tensor:
-        """*Shape:* ``states [q, m, d]``, ``mask [q, m]``, ``links [q, n, n, e]``, ``column [m]`` the sentence of each
-        state → ``[q, m, d]``."""
-        scores = torch.zeros_like(mask, dtype=torch.float32).masked_fill(~mask, float("-inf"))[:, None, None]
-        if self.bias is not None and links is not None:
-            bias = self.bias(links).permute(0, 3, 1, 2)
-            scores = scores + bias.index_select(2, column).index_select(3, column)
-        states = states + self.dropout(self._attend(self.norms[0](states), scores))
+    def forward(self, states: Tensor, mask: Tensor, links: Tensor | None, rows: int) -> Tensor:
+        """*Shape:* ``states [q, m, d]`` of the question's tokens, then the first row of every fact, then the second one
+        …; ``mask [q, m]``, ``links [q, n, n, e]`` → ``[q, m, d]``."""
+        states = states + self.dropout(self._attend(self.norms[0](states), self._scores(mask, links, rows)))
         return states + self.dropout(self.feed(self.norms[1](states)))
+
+    def _scores(self, mask: Tensor, links: Tensor | None, rows: int) -> Tensor:
+        """What is added to the scores of attention, −inf at padding. *Shape:* → ``[q, 1 or heads, 1 or m, m]``."""
+        if self.bias is None or links is None:
+            return torch.zeros_like(mask, dtype=torch.float32).masked_fill(~mask, float("-inf"))[:, None, None]
+        bias = self.bias(links).permute(0, 3, 1, 2).contiguous()  # [q, heads, n, n]
+        tokens = mask.shape[1] - rows * (bias.shape[-1] - 1)
+        # whole runs of facts are copied: several times as fast as to select each column by its index
+        bias = torch.cat([bias[..., :1].expand(-1, -1, -1, tokens), *[bias[..., 1:]] * rows], 3)
+        bias = bias.masked_fill(~mask[:, None, None], float("-inf"))
+        return torch.cat([bias[:, :, :1].expand(-1, -1, tokens, -1), *[bias[:, :, 1:]] * rows], 2)
 
     def _attend(self, states: Tensor, scores: Tensor) -> Tensor:
         part = self.attention
@@ -67,12 +74,12 @@ class Context(nn.Module):
         facts = slice(count, None)  # of the layout's sentences
         where = layout.question[facts] * (width - 1) + layout.column[facts] - 1
         table = rows.new_zeros(count * (width - 1), *rows.shape[1:]).index_copy(0, where, rows)
-        states = torch.cat([question, table.unflatten(0, (count, -1)).flatten(1, 2)], 1)
+        table = table.unflatten(0, (count, -1)).transpose(1, 2).flatten(1, 2)  # [q, r · (n - 1), d]
         there = torch.zeros(count * (width - 1), dtype=torch.bool, device=mask.device).index_fill(0, where, True)
-        whole = torch.cat([mask, there.unflatten(0, (count, -1)).repeat_interleave(r, 1)], 1)
-        column = torch.arange(1, width, device=mask.device).repeat_interleave(r)
-        column = torch.cat([column.new_zeros(tokens), column])
+        states = torch.cat([question, table], 1)
+        whole = torch.cat([mask, there.unflatten(0, (count, -1)).repeat(1, r)], 1)
         for layer in self.layers:
-            states = layer(states, whole, links, column)
+            states = layer(states, whole, links, r)
         states = self.norm(states)
-        return states[:, :tokens], states[:, tokens:].unflatten(1, (-1, r)).flatten(0, 1)[where]
+        rows = states[:, tokens:].unflatten(1, (r, -1)).transpose(1, 2).flatten(0, 1)
+        return states[:, :tokens], rows[where]

@@ -47,7 +47,8 @@ class FactRows(nn.Module):
         queries = self.query(rows).unflatten(-1, (self.heads, -1))
         # [f, r, heads, d / heads] -> [f, heads * r, d]: the queries of all heads in the space of the tokens
         queries = torch.einsum("frhe,hed->fhrd", queries, key).flatten(1, 2)
-        seen = attend(queries, states, states, mask[:, None, :], scale=key.shape[1] ** -0.5)
+        tokens = states[:, None]  # one head, whose keys and values are the tokens
+        seen = attend(queries[:, None], tokens, tokens, mask[:, None, None], scale=key.shape[1] ** -0.5)[:, 0]
         seen = torch.einsum("fhrd,hed->frhe", seen.unflatten(1, (self.heads, -1)), value).flatten(-2)
         return self.norm(rows + self.dropout(self.out(seen + self.value.bias.to(seen.dtype))))
 

@@ -23,8 +23,25 @@ def test_both_precisions_with_gradients_equal_the_fused_kernel(scale, keys):
     got.float().square().sum().backward()
     for a, b in zip(half, exact, strict=True):
         assert (a.grad.float() - b.grad).abs().max() < 0.03 * b.grad.abs().max()
+    # without gradients, the kernel alone
+    torch.testing.assert_close(attend(*parts, mask, scale=scale), wanted.detach(), atol=1e-5, rtol=1e-5)
     # masked values affect neither the result nor the gradients
     assert half[2].grad[2, :, 1:].abs().max() == 0
+
+
+def test_a_mask_of_floats_gets_its_gradients():
+    torch.manual_seed(0)
+    parts = [torch.randn(2, 3, 7, 8, requires_grad=True) for _ in range(3)]
+    mask = torch.randn(2, 3, 7, 7, requires_grad=True)
+    with torch.no_grad():
+        wanted = attend(*parts, mask)
+    got = attend(*parts, mask)
+    torch.testing.assert_close(got, wanted, atol=1e-5, rtol=1e-5)
+    shares = (parts[0] @ parts[1].transpose(-1, -2) * 8**-0.5 + mask).softmax(-1)
+    grads = torch.autograd.grad(got.square().sum(), mask)[0]
+    torch.testing.assert_close(
+        grads, torch.autograd.grad((shares @ parts[2]).square().sum(), mask)[0], atol=1e-4, rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize("keys", [6, 20])
