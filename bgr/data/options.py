@@ -106,6 +106,8 @@ class BuildOptions(Options):
             --candidates if that is less).
         unanswerable: share of the questions whose candidates lack needed facts (default: 0.1, for the paper's recipe
             0).
+        parts: for each training question, add at most N that ask for a part of it: for what it describes, or the same
+            about the name of that; for questions of `bgr atlas`.
         joined_probability: probability that a fact is joined with one or two others in a sentence.
         mixture: shares of distractors that (a) are similar to the question, (b) have the same head, (c) are random
             (default: one third each).
@@ -130,6 +132,7 @@ class BuildOptions(Options):
     candidates: int | None = None
     candidates_min: int | None = None
     unanswerable: float | None = None
+    parts: int = 0
     joined_probability: float = 0.15
     mixture: tuple[float, float, float] | None = option(None, metavar=("A", "B", "C"))
     hard: bool = False

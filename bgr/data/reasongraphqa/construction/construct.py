@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 from tqdm import tqdm
 
+from bgr.data.atlas.sampler.parts import part_questions
 from bgr.data.example import Example
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
@@ -51,6 +52,8 @@ class Settings:
         mixture: the share of each kind of distractor.
         recipe: one of `RECIPES`, by which the number of candidates is drawn.
         unanswerable: share of the questions that lose needed facts, so that nothing supports an answer.
+        parts: maximum number of questions that are added to train for each of its questions, about parts of it
+            (`part_questions`).
 
     Raises:
         DataError: a value is not allowed; the message names all such values.
@@ -67,6 +70,7 @@ class Settings:
     mixture: Mixture = THIRDS
     recipe: str = "paper"
     unanswerable: float = 0.0
+    parts: int = 0
 
     def __post_init__(self) -> None:
         wrong = []
@@ -80,6 +84,10 @@ class Settings:
             wrong.append(f"joined probability {self.joined_probability}, allowed: 0 to 1")
         if self.limit is not None and self.limit < 1:
             wrong.append(f"limit {self.limit}, allowed: 1 or more")
+        if self.parts < 0:
+            wrong.append(f"parts {self.parts}, allowed: 0 or more")
+        if self.parts and self.split == "wording":
+            wrong.append(f"parts {self.parts} with split 'wording', allowed: 0, since parts are worded anew")
         if self.split not in SPLIT_METHODS:
             wrong.append(f"split {self.split!r}, allowed: {', '.join(SPLIT_METHODS)}")
         if (self.split == "domain") != bool(self.domain):
@@ -131,7 +139,7 @@ def build(
     Raises:
         ProgramError: a program uses a name that is not in the knowledge base (unless ``settings.skip_bad``).
         DataError: no question is left; a question lacks the phrasings that a split by wording needs; a concept of the
-            domain is unknown, or none or all of the questions are about it.
+            domain is unknown, or none or all of the questions are about it; no question has parts, if they are wanted.
     """
     check_phrasings(questions, settings.split)
     kept, dropped = _ground_all(kb, questions, settings, progress)
@@ -141,6 +149,7 @@ def build(
         first = "".join(f"; the first: {one.where}: {one.reason}: {one.detail}" for one in dropped[:1])
         raise DataError(f"none of {len(questions) + len(malformed)} questions is usable{first}")
     members = domain_members(kb, kept, settings.domain)
+    kept += _parts(kb, kept, settings)
     templates = Verbalizer(kb, settings.seed)
     if verbalizer is not None:
         # a model needs batches to be fast: a first pass with templates finds all the facts to verbalize
@@ -150,10 +159,10 @@ def build(
     dropped += repeated
     interference.fill(drafts)
     _remove_evidence(drafts, interference, settings, progress)
-    examples = [_example(draft, settings.seed) for draft in drafts]
-    split = split_questions([draft.grounded for draft in drafts], settings.split, settings.seed, members)
+    by_split = _by_split(drafts, settings, members)
+    drafts = [draft for part in by_split.values() for draft in part]
     return Built(
-        splits={name: [e for e, s in zip(examples, split, strict=True) if s == name] for name in SPLITS},
+        splits={name: [_example(draft, settings.seed) for draft in part] for name, part in by_split.items()},
         database=interference.database,
         dropped=tuple(dropped),
         tried=tried,
@@ -245,6 +254,39 @@ def _ground_all(
                 kept[number] = outcome
         count += any(number in kept for number in group)
     return [kept[number] for number in sorted(kept)], dropped
+
+
+def _parts(kb: KnowledgeBase, kept: Sequence[Grounded], settings: Settings) -> list[Grounded]:
+    """Questions about parts of those that are no paraphrases, grounded."""
+    if not settings.parts:
+        return []
+    whole = [one.question for one in kept if one.question.paraphrase_of is None]
+    executor, found = Executor(kb), list[Grounded]()
+    programs = [question.program for question in whole]
+    for question, records in zip(
+        whole, part_questions(kb, programs, most=settings.parts, seed=settings.seed), strict=True
+    ):
+        for number, record in enumerate(records):
+            name, where = f"{question.id}-part{number}", f"{question.where}, part {number}"
+            outcome = ground(replace(Question.from_json(record, name, where), part_of=question.id), executor)
+            if isinstance(outcome, Grounded):
+                found.append(outcome)
+    if not found:
+        raise DataError(f"parts {settings.parts}: no question has parts, allowed with questions of `bgr atlas`")
+    return found
+
+
+def _by_split(drafts: Sequence[Draft], settings: Settings, members: frozenset[str]) -> dict[str, list[Draft]]:
+    """The drafts of each split; a part is in train if its question is, and else in none."""
+    whole = [draft.grounded for draft in drafts if draft.grounded.question.part_of is None]
+    split = split_questions(whole, settings.split, settings.seed, members)
+    of = {one.question.id: name for one, name in zip(whole, split, strict=True)}
+    found: dict[str, list[Draft]] = {name: [] for name in SPLITS}
+    for draft in drafts:
+        question = draft.grounded.question
+        if question.part_of is None or of.get(question.part_of) == "train":
+            found[of.get(question.id, "train")].append(draft)
+    return found
 
 
 def _example(draft: Draft, seed: int) -> Example:

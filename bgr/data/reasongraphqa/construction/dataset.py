@@ -100,6 +100,7 @@ def _settings(options: BuildOptions) -> Settings:
         mixture=HARD if options.hard else Mixture(*options.mixture) if options.mixture else recipe.mixture,
         recipe=options.recipe,
         unanswerable=recipe.unanswerable if options.unanswerable is None else options.unanswerable,
+        parts=options.parts,
     )
 
 

@@ -1,0 +1,142 @@
+"""Questions about parts of other questions, over the small knowledge base of `conftest.py`."""
+
+import json
+
+import pytest
+
+from bgr.data.atlas.phrasing.phrasebook import phrasebook
+from bgr.data.atlas.question_tree import Condition, Description, Draft, Link, to_program
+from bgr.data.atlas.sampler.index import AtlasIndex
+from bgr.data.atlas.sampler.parts import NotUnderstood, cuts, part_questions, read_draft
+from bgr.data.kb.executor import Executor
+from bgr.data.kb.program import Program
+from bgr.data.kb.schema import Value
+from bgr.data.reasongraphqa.construction.construct import Settings, build
+from bgr.data.reasongraphqa.construction.questions import Question
+from bgr.errors import DataError
+from bgr.graph.evidence_graph import EvidenceGraph
+
+
+@pytest.fixture(scope="module")
+def index(kb):
+    return AtlasIndex(kb, phrasebook())
+
+
+def program(draft):
+    return Program.from_json(to_program(draft))
+
+
+def film_of(year, country="Land 1"):
+    """The film of a country that came out in a year."""
+    base = Description("country", (f"country:{country}",), name=country)
+    return Description(
+        "film",
+        (f"film:Tale of {year - 1950}",),
+        links=(Link(base, "country of origin", "backward"),),
+        conditions=(Condition("release date", "=", Value("year", year)),),
+    )
+
+
+def test_every_draft_is_read_back(kb, index, questions):
+    executor, read = Executor(kb), 0
+    for record in questions:
+        wanted = Program.from_json(record["program"])
+        try:
+            draft = read_draft(wanted, index, executor)
+        except NotUnderstood:  # such as "the region of Land 3", which may be a region or a continent
+            continue
+        assert program(draft) == wanted
+        read += 1
+    assert read >= 0.95 * len(questions)
+
+
+def test_what_is_described_is_asked_for_or_named(kb):
+    director = Description("human", ("human:Person A.",), links=(Link(film_of(1960), "director", "forward"),))
+    draft = Draft("QueryAttr", film_of(1961), key="runtime")
+    assert list(cuts(draft, kb)) == [
+        Draft("What", film_of(1961)),
+        Draft("QueryAttr", Description("film", ("film:Tale of 11",), name="Tale of 11"), key="runtime"),
+    ]
+    # a question for the whole is no part of it
+    named = Description("film", ("film:Tale of 10",), name="Tale of 10")
+    by_name = Description("human", ("human:Person A.",), links=(Link(named, "director", "forward"),))
+    assert list(cuts(Draft("What", director), kb)) == [Draft("What", film_of(1960)), Draft("What", by_name)]
+
+
+def test_both_sides_of_a_comparison_are_cut(kb):
+    draft = Draft("SelectBetween", film_of(1960), film_of(1961), key="runtime", op="greater")
+    found = list(cuts(draft, kb))
+    assert [one.function for one in found] == ["What", "SelectBetween"] * 2
+    assert [(one.subject.name, one.other.name) for one in found if one.other] == [
+        ("Tale of 10", None),
+        (None, "Tale of 11"),
+    ]
+
+
+def test_parts_are_new_and_true(kb, questions):
+    programs = [Program.from_json(record["program"]) for record in questions]
+    found = list(part_questions(kb, programs, most=2))
+    assert len(found) == len(questions)
+    assert {len(part) for part in found} == {0, 1, 2}
+    records = [record for part in found for record in part]
+    steps = [Program.from_json(record["program"]).steps for record in records]
+    assert len(set(steps)) == len(steps)
+    assert not {one.steps for one in programs} & set(steps)
+    for record in records:
+        execution = Executor(kb).run(Program.from_json(record["program"]))
+        assert {record["answer"]} == (
+            {execution.answer} if isinstance(execution.answer, str) else set(execution.answer)
+        )
+        assert len(EvidenceGraph(execution.edges).nodes) >= 2
+        assert record["question"][0].isupper()
+        assert record["phrasings"]
+    assert list(part_questions(kb, programs, most=2)) == found
+    assert list(part_questions(kb, programs, most=2, seed=1)) != found
+    assert all(len(part) <= 1 for part in part_questions(kb, programs, most=1))
+
+
+def test_other_programs_have_no_parts(kb):
+    odd = [
+        {"function": "FindAll", "dependencies": [], "inputs": []},
+        {"function": "FilterYear", "dependencies": [0], "inputs": ["release date", "1960", "="]},
+        {"function": "FilterConcept", "dependencies": [1], "inputs": ["film"]},
+        {"function": "What", "dependencies": [2], "inputs": []},
+    ]
+    assert list(part_questions(kb, [Program.from_json(odd)])) == [[]]
+
+
+def asked(records):
+    return [Question.from_json(record, f"q{n}", f"item {n}") for n, record in enumerate(records)]
+
+
+@pytest.mark.parametrize("split", ["random", "structure"])
+def test_a_dataset_has_parts_of_its_training_questions_alone(kb, questions, word_encoder, split):
+    plain = build(kb, asked(questions), word_encoder, Settings(split=split))
+    more = build(kb, asked(questions), word_encoder, Settings(split=split, parts=2))
+    for name in ("dev", "test"):
+        assert [one.id for one in more.splits[name]] == [one.id for one in plain.splits[name]]
+    train = [one.id for one in plain.splits["train"]]
+    parts = [one for one in more.splits["train"] if "-part" in one.id]
+    assert [one.id for one in more.splits["train"] if "-part" not in one.id] == train
+    assert len(parts) > 30
+    assert {one.id.rpartition("-part")[0] for one in parts} <= set(train)
+    programs = {json.dumps(one.program) for name in ("dev", "test") for one in more.splits[name]}
+    assert not programs & {json.dumps(one.program) for one in parts}
+    if split == "structure":  # forms that no question of train has
+        known = {frozenset(one.graph.relabel(numbered(one)).edges) for one in plain.splits["train"]}
+        assert any(frozenset(one.graph.relabel(numbered(one)).edges) not in known for one in parts)
+
+
+def numbered(example):
+    return {node: number for number, node in enumerate(example.graph.order())}
+
+
+def test_parts_are_refused_where_they_cannot_be(kb, questions, word_encoder):
+    with pytest.raises(DataError, match=r"parts -1, allowed: 0 or more"):
+        Settings(parts=-1)
+    with pytest.raises(DataError, match=r"parts 1 with split 'wording', allowed: 0, since parts are worded anew"):
+        Settings(parts=1, split="wording")
+    names = [one for one in asked(questions) if len(one.program.steps) <= 2]
+    assert names
+    with pytest.raises(DataError, match=r"parts 1: no question has parts, allowed with questions of `bgr atlas`"):
+        build(kb, names, word_encoder, Settings(parts=1))
