@@ -21,7 +21,7 @@ from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.program import Program, Step
 from bgr.data.kb.schema import Nodes, Value
-from bgr.errors import BgrError, GraphError
+from bgr.errors import BgrError
 from bgr.graph.evidence_graph import EvidenceGraph
 
 LEAST_FACTS = 2
@@ -68,13 +68,16 @@ def _record(draft: Draft, program: Program, executor: Executor, phrasing: Phrasi
     try:
         execution = executor.run(program, max_facts=MAX_FACTS)
         graph = EvidenceGraph(execution.edges)
-    except (BgrError, GraphError):
+    except BgrError:
         return None
     answers = {execution.answer} if isinstance(execution.answer, str) else set(execution.answer)
     if len(answers) != 1 or answers == {"not sure"} or len(execution.facts) < LEAST_FACTS:
         return None
     answer = answers.pop()
-    question = phrasing.question(draft)
+    try:
+        question = phrasing.question(draft)
+    except KeyError:  # a relation or attribute of another knowledge base, for which Atlas has no words
+        return None
     checked = CheckedDraft(draft, program.to_json(), answer, execution.facts, graph)
     if len(question.split()) > MAX_WORDS or reveals_answer(checked, question):
         return None
@@ -173,7 +176,9 @@ class _Reader:
                 return Draft(function, subject, key=inputs[0], qualifier=(inputs[1], Value("string", inputs[2])))
             case "QueryAttrQualifier":
                 statements = self.index.values(subject.members[0])[inputs[0]]
-                value = next(s.value for s in statements if str(s.value) == inputs[1])
+                value = next((s.value for s in statements if str(s.value) == inputs[1]), None)
+                if value is None:
+                    raise NotUnderstood("a value that is not stated")
                 return Draft(function, subject, key=inputs[0], value=value, qualifier=(inputs[2], None))
             case "QueryRelationQualifier":
                 return Draft(function, subject, other, key=inputs[0], qualifier=(inputs[1], None))

@@ -272,7 +272,7 @@ def _parts(kb: KnowledgeBase, kept: Sequence[Grounded], settings: Settings) -> l
             if isinstance(outcome, Grounded):
                 found.append(outcome)
     if not found:
-        raise DataError(f"parts {settings.parts}: no question has parts, allowed with questions of `bgr atlas`")
+        raise DataError(f"parts {settings.parts}: no question has parts that Atlas has words for")
     return found
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from bgr.data.atlas.phrasing.phrasebook import phrasebook
+from bgr.data.atlas.phrasing.questions import Phrasing
 from bgr.data.atlas.question_tree import Condition, Description, Draft, Link, to_program
 from bgr.data.atlas.sampler.index import AtlasIndex
 from bgr.data.atlas.sampler.parts import NotUnderstood, cuts, part_questions, read_draft
@@ -105,6 +106,15 @@ def test_other_programs_have_no_parts(kb):
     assert list(part_questions(kb, [Program.from_json(odd)])) == [[]]
 
 
+def test_what_atlas_has_no_words_for_is_left_out(kb, questions, monkeypatch):
+    def no_words(self, draft):
+        raise KeyError("mountain range")
+
+    monkeypatch.setattr(Phrasing, "question", no_words)
+    programs = [Program.from_json(record["program"]) for record in questions[:40]]
+    assert list(part_questions(kb, programs)) == [[]] * 40
+
+
 def asked(records):
     return [Question.from_json(record, f"q{n}", f"item {n}") for n, record in enumerate(records)]
 
@@ -138,5 +148,5 @@ def test_parts_are_refused_where_they_cannot_be(kb, questions, word_encoder):
         Settings(parts=1, split="wording")
     names = [one for one in asked(questions) if len(one.program.steps) <= 2]
     assert names
-    with pytest.raises(DataError, match=r"parts 1: no question has parts, allowed with questions of `bgr atlas`"):
+    with pytest.raises(DataError, match=r"parts 1: no question has parts that Atlas has words for"):
         build(kb, names, word_encoder, Settings(parts=1))

@@ -201,3 +201,10 @@ def test_an_existing_folder_is_kept(tmp_path, kb, source, encoder):
     with pytest.raises(DataError, match="--overwrite"):
         written(kb, tmp_path / "data", built(kb, source, encoder, limit=20, seed=9))
     assert dataset_hash(tmp_path / "data") == before
+
+
+def test_parts_of_other_questions_than_those_of_atlas(kb, source, encoder):
+    """As far as Atlas has words for their programs."""
+    parts = [e for e in built(kb, source, encoder, parts=1).splits["train"] if "-part" in e.id]
+    assert 0 < len(parts) < 70
+    assert all("film" in part.question or "movie" in part.question for part in parts)
