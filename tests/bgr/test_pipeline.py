@@ -77,11 +77,17 @@ def test_an_answer_draws_its_graph(small_checkpoint, tmp_path):
 
 
 @pytest.mark.parametrize("half", [False, True])
-def test_export_loads_and_gives_the_same_graph(small_checkpoint, tmp_path, half):
+def test_export_loads_and_reads_alike(small_checkpoint, tmp_path, half):
     export(ExportOptions(run=small_checkpoint, out=tmp_path / "out", half=half))
     first, second = BgrPipeline.from_pretrained(small_checkpoint), BgrPipeline.from_pretrained(tmp_path / "out")
     assert second.settings == first.settings
-    assert second.answer(QUESTION, FACTS).graph == first.answer(QUESTION, FACTS).graph
+    if not half:
+        assert second.answer(QUESTION, FACTS).graph == first.answer(QUESTION, FACTS).graph
+    one, two = (pipeline.retrieve_directions([Query(QUESTION, FACTS)])[0] for pipeline in (first, second))
+    for direction in ("forward", "backward"):
+        # random weights tell the facts hardly apart: rounded ones may choose another
+        odds, rounded = (getattr(found, direction).steps[()].odds for found in (one, two))
+        assert rounded == pytest.approx(odds, abs=0.02)
     card = (tmp_path / "out" / "README.md").read_text()
     assert "`abc`" in card
     assert "| dev | forward | 0.500 |" in card

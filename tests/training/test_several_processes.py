@@ -69,7 +69,9 @@ def check_alike(one, other):
         distance = (weights[name] - found[name]).abs()
         far[name] = float(torch.where(unseen[name], 0.0, distance).max() if name in unseen else distance.max())
     assert {name: distance for name, distance in far.items() if distance > 1e-5} == {}
-    assert sum(int(mask.sum()) for mask in unseen.values()) < 0.01 * sum(mask.numel() for mask in unseen.values())
+    # attention to the only row of a fact does not depend on its query and key
+    others = [mask for name, mask in unseen.items() if not name.startswith("model.update.fact.")]
+    assert sum(int(mask.sum()) for mask in others) < 0.01 * sum(mask.numel() for mask in others)
     for name in ("dev/gm", "dev/gs", "dev/f1", "dev/score", "dev/loss"):
         assert scores[name] == pytest.approx(metrics[name], abs=1e-5), name
 
