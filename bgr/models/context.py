@@ -36,7 +36,9 @@ class ContextLayer(nn.Module):
         return states + self.dropout(self.feed(self.norms[1](states)))
 
     def _scores(self, mask: Tensor, links: Tensor | None, rows: int) -> Tensor:
-        """What is added to the scores of attention, −inf at padding. *Shape:* → ``[q, 1 or heads, 1 or m, m]``."""
+        """What is added to the scores of attention: −inf at padding, and the bias of each pair of sentences.
+
+        *Shape:* as in `forward` → ``[q, heads, m, m]``, without links ``[q, 1, 1, m]``."""
         if self.bias is None or links is None:
             return torch.zeros_like(mask, dtype=torch.float32).masked_fill(~mask, float("-inf"))[:, None, None]
         bias = self.bias(links).permute(0, 3, 1, 2).contiguous()  # [q, heads, n, n]

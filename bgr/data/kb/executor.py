@@ -67,6 +67,11 @@ class Execution:
     facts: tuple[Fact, ...]
     edges: tuple[Edge, ...]
 
+    @property
+    def answers(self) -> list[str]:
+        """The distinct texts of the answer, in their order."""
+        return [self.answer] if isinstance(self.answer, str) else list(dict.fromkeys(self.answer))
+
 
 class Executor:
     """Runs programs over one knowledge base.

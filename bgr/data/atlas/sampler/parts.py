@@ -70,18 +70,22 @@ def _record(draft: Draft, program: Program, executor: Executor, phrasing: Phrasi
         graph = EvidenceGraph(execution.edges)
     except BgrError:
         return None
-    answers = {execution.answer} if isinstance(execution.answer, str) else set(execution.answer)
-    if len(answers) != 1 or answers == {"not sure"} or len(execution.facts) < LEAST_FACTS:
+    answers = execution.answers
+    if len(answers) != 1 or answers[0] == "not sure" or len(execution.facts) < LEAST_FACTS:
         return None
-    answer = answers.pop()
     try:
         question = phrasing.question(draft)
     except KeyError:  # a relation or attribute of another knowledge base, for which Atlas has no words
         return None
-    checked = CheckedDraft(draft, program.to_json(), answer, execution.facts, graph)
+    checked = CheckedDraft(draft, program.to_json(), answers[0], execution.facts, graph)
     if len(question.split()) > MAX_WORDS or reveals_answer(checked, question):
         return None
-    return {"question": question, "program": checked.program, "answer": answer, "phrasings": list(phrasing.phrasings)}
+    return {
+        "question": question,
+        "program": checked.program,
+        "answer": checked.answer,
+        "phrasings": list(phrasing.phrasings),
+    }
 
 
 # -- cutting ----------------------------------------------------------------------------------------------------------

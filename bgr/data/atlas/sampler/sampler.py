@@ -163,8 +163,8 @@ class _Sampler:
             execution = self.executor.run(Program.from_json(program), max_facts=MAX_FACTS)
         except TooManyFactsError:
             return None
-        answers = execution.answer if isinstance(execution.answer, list) else [execution.answer]
-        if len(set(answers)) != 1 or answers[0] == "not sure":
+        answers = execution.answers
+        if len(answers) != 1 or answers[0] == "not sure":
             return None
         if draft.function == "Count" and answers[0] != str(len(draft.subject.members)):
             return None  # KoPL counts an entity once for each statement that leads to it

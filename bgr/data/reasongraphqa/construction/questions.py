@@ -229,7 +229,7 @@ def ground(question: Question, executor: Executor) -> Grounded | Dropped:
         return drop(f"more than {MAX_FACTS} facts", str(error))
     except ProgramError as error:
         return drop("the program cannot be executed", str(error))
-    answers = [execution.answer] if isinstance(execution.answer, str) else list(dict.fromkeys(execution.answer))
+    answers = execution.answers
     if not answers:
         return drop("no answer", f"annotated: {question.answer}")
     if len(answers) > 1:
