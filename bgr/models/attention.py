@@ -32,30 +32,19 @@ def attend(
     *Shape:* ``queries [n, …, s, d]``, ``keys``, ``values [n, …, t, d]``, ``mask`` broadcast to ``[n, …, s, t]`` →
     ``[n, …, s, d]``. A `mask` of floats is added to the scores. `scale` is ``d^-½`` unless given.
     """
-    if not _slow_to_train(queries, mask):
-        keys, values = keys.to(queries.dtype), values.to(queries.dtype)
-        return F.scaled_dot_product_attention(queries, keys, values, mask, scale=scale, dropout_p=dropout)
-    with torch.autocast("cpu", enabled=False):
-        scaled, keys = queries * (queries.shape[-1] ** -0.5 if scale is None else scale), keys.to(queries.dtype)
-        # a softmax takes several times as long in 16 bits, and along rows shorter than a vector register:
-        # with few keys, the softmax runs along the other dimension
-        transposed = keys.shape[-2] < 16
-        scores = (keys @ scaled.transpose(-1, -2)).transpose(-1, -2) if transposed else scaled @ keys.transpose(-1, -2)
-        scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
-        if mask is not None:
-            if mask.dtype == torch.bool:
-                mask = torch.zeros_like(mask, dtype=scores.dtype).masked_fill_(~mask, float("-inf"))
-            scores = scores.add_(mask)
-        shares = scores.transpose(-1, -2).softmax(-2).transpose(-1, -2) if transposed else scores.softmax(-1)
-        return F.dropout(shares.to(queries.dtype), dropout) @ values.to(queries.dtype)
+    dtype = torch.float32 if _slow_to_train(queries) else queries.dtype
+    query, key, value = (part.to(dtype) for part in (queries, keys, values))
+    if mask is not None and mask.is_floating_point():
+        mask = mask.to(dtype)
+    # autocast would convert them again
+    with torch.autocast(queries.device.type, enabled=False):
+        seen = F.scaled_dot_product_attention(query, key, value, mask, scale=scale, dropout_p=dropout)
+    return seen.to(queries.dtype)
 
 
-def _slow_to_train(queries: Tensor, mask: Tensor | None) -> bool:
-    """Whether the fused kernel's backward pass takes longer than that of plain operations: on a CPU in 16 bits (up to
-    ten times), and where a mask of floats needs gradients, for which no kernel is fused."""
-    if queries.device.type != "cpu" or not torch.is_grad_enabled():
-        return False
-    return (queries.requires_grad and queries.dtype != torch.float32) or (mask is not None and mask.requires_grad)
+def _slow_to_train(queries: Tensor) -> bool:
+    """Whether the fused kernel's backward pass takes up to ten times as long in 16 bits, as on a CPU."""
+    return queries.device.type == "cpu" and queries.requires_grad and torch.is_grad_enabled()
 
 
 class Attention(nn.Module):

@@ -53,7 +53,7 @@ class ContextLayer(nn.Module):
         both = part.query(states), *part.key_value(states).chunk(2, dim=-1)
         # [q, m, d] -> [q, heads, m, d / heads]
         query, key, value = (one.unflatten(-1, (part.heads, -1)).transpose(1, 2) for one in both)
-        return part.out(attend(query, key, value, scores.to(query.dtype)).transpose(1, 2).flatten(2))
+        return part.out(attend(query, key, value, scores).transpose(1, 2).flatten(2))
 
 
 class Context(nn.Module):

@@ -16,6 +16,7 @@ from transformers import BertConfig, PretrainedConfig, PreTrainedModel
 
 from bgr.models.attention import PackedLayer, Packing
 from bgr.models.encoder import SentenceStates
+from bgr.models.linear import round_linears
 from bgr.models.numbers import NumberMarks
 from bgr.models.projection import Projection
 from bgr.models.ragged import Ragged, Rows
@@ -231,6 +232,7 @@ class ExtractiveReaderModel(PreTrainedModel):
         nn.init.normal_(self.place.weight, std=0.3)
         nn.init.normal_(self.told.weight, std=0.5)
         nn.init.normal_(self.case.weight, std=0.5)
+        round_linears(self)
         self.post_init()
         self.encoder.freeze()
 

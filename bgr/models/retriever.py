@@ -16,6 +16,7 @@ from bgr.models.completeness import Completeness
 from bgr.models.config import BgrConfig
 from bgr.models.context import Context
 from bgr.models.encoder import SentenceStates
+from bgr.models.linear import round_linears
 from bgr.models.matcher import FactRows, Matcher, Prepared
 from bgr.models.numbers import NumberMarks
 from bgr.models.projection import Projection
@@ -136,6 +137,7 @@ class BgrRetriever(PreTrainedModel):
         self.completeness = Completeness(width=config.width) if config.completeness else None
         self.matcher = Matcher(rows=config.rows, features=features + int(config.relevance), **size)
         self.pruner = Pruner(embedding=config.encoder.hidden_size) if config.prune else None
+        round_linears(self)
         self.post_init()
         self.encoder.freeze()
 

@@ -17,6 +17,7 @@ from transformers import PreTrainedModel
 from bgr.models.attention import Attention, Packing, attend_in_rows
 from bgr.models.batching import Batch
 from bgr.models.encoder import SentenceStates
+from bgr.models.linear import round_linears
 from bgr.models.matcher import FactRows
 from bgr.models.ragged import Ragged, take
 from bgr.retrievers.baselines.baseline_config import BaselineConfig
@@ -168,6 +169,7 @@ class BaselineModel(PreTrainedModel):
         self.project = projection(config.encoder.hidden_size, config.width)
         self.tokens = TokenLayers(width=config.width, heads=config.heads, layers=config.layers, dropout=config.dropout)
         self.build(config)
+        round_linears(self)
         self.post_init()
         self.encoder.freeze()
 
