@@ -5,6 +5,8 @@ A test checks that both forms of each piece are equal.
 
 from __future__ import annotations
 
+import copy
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import partial
@@ -12,7 +14,7 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from bgr.graph.evidence_graph import EvidenceGraph, next_nodes
 from bgr.models.batching import Batch
@@ -77,6 +79,8 @@ def avoided(model: BgrRetriever, batch: Batch, graphs: Sequence[EvidenceGraph], 
             lambda: model.encode(batch.facts.select(wanted)).flat,
         ),
     ]
+    if model.device.type == "cpu":
+        pieces.append(_new_numbers(model, tokens.facts[tokens.fact_mask]))
     cached: dict[str, Sequence[Rows]] = {}
     if not training:
         cached["fact states"] = (batch.questions, encoded_facts)
@@ -91,6 +95,29 @@ def avoided(model: BgrRetriever, batch: Batch, graphs: Sequence[EvidenceGraph], 
         )
         for name, states in cached.items()
     ]
+
+
+def _new_numbers(model: BgrRetriever, states: Tensor) -> Avoided:
+    """The linear layers of a path update for numbers of rows that are new at each call, as those of batches are."""
+    layers = copy.deepcopy(model.update.feed)
+    plain = nn.Sequential(*(_plain(layer) for layer in layers))
+
+    def next_rows(form: nn.Module) -> Callable[[], Tensor]:
+        numbers = itertools.cycle(range(len(states), len(states) // 2, -1))
+        return lambda: form(states[: next(numbers)])
+
+    return Avoided(
+        "linear layers with round numbers of rows", "a kernel for each new number", next_rows(layers), next_rows(plain)
+    )
+
+
+def _plain(layer: nn.Module) -> nn.Module:
+    """PyTorch's own linear layer with the same weights; any other layer as it is."""
+    if not isinstance(layer, nn.Linear):
+        return layer
+    made = nn.Linear(layer.in_features, layer.out_features, device=layer.weight.device, dtype=layer.weight.dtype)
+    made.load_state_dict(layer.state_dict())
+    return made
 
 
 def all_paths(model: BgrRetriever, encoded: EncodedBatch, steps: Sequence[tuple[Tensor, Tensor]]) -> Paths:

@@ -25,7 +25,7 @@ def batch():
 def test_both_forms_of_every_piece_are_equal(make_retriever, batch, direction, settings):
     model = make_retriever(direction, **settings)
     pieces = avoided(model, batch, GRAPHS, training=False)
-    assert len(pieces) == 5 + bool(settings["frozen_layers"])
+    assert len(pieces) == 6 + bool(settings["frozen_layers"])
     for piece in pieces:
         fast, slow = piece.fast(), piece.slow()
         assert fast.isfinite().any()

@@ -177,7 +177,7 @@ class Drafter:
         subject = self._options() if recipe.form == "options" else self._set(recipe)
         if subject is None or not 2 <= len(subject.members) <= MAX_SELECTION:
             return None
-        key = self._comparable_key(subject.members, "most")
+        key = self.comparable_key(subject.members, "most")
         return Draft("SelectAmong", subject, key=key, op=self.rng.choice(("largest", "smallest"))) if key else None
 
     def select_between(self, recipe: Recipe) -> Draft | None:
@@ -185,7 +185,7 @@ class Drafter:
         first, second = self._random_entity({kind: 1.0}), self._random_entity({kind: 1.0})
         if first == second:
             return None
-        key = self._comparable_key((first, second), "more")
+        key = self.comparable_key((first, second), "more")
         left = self._subject(first, recipe.depth, recipe.joins) if key else None
         depth = recipe.depth if self.rng.random() < 0.7 else max(0, recipe.depth - 1)
         right = self._subject(second, depth, recipe.joins) if left else None
@@ -237,7 +237,7 @@ class Drafter:
             found = better
         return None
 
-    def _comparable_key(self, members: tuple[str, ...], slot: str) -> str | None:
+    def comparable_key(self, members: tuple[str, ...], slot: str) -> str | None:
         """A numeric key of which every member has one value, all in one unit and distinct."""
         keys = []
         for key in self.index.values(members[0]):

@@ -1,67 +1,97 @@
-"""Questions about parts of other questions: programs that are cut, and worded anew.
+"""Questions about parts of other questions: programs that are cut, joined, and worded anew.
 
 A question about "the film starring A that was directed by B" has two smaller ones in it: which film that is (the inner
-program alone), and the same about the film's name (the inner program replaced by its result). Their graphs have forms
-that the whole ones may lack, as the graph of two facts side by side.
+program alone), and the same about the film's name (the inner program replaced by its result). Parts of two questions
+make a new one if they lead to the same thing ("which film with A is by B?"), or to two that can be compared. The graphs
+of all of these have forms that the whole ones may lack, as the graph of two facts side by side.
 """
 
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bgr.data.atlas.phrasing.phrasebook import phrasebook
 from bgr.data.atlas.phrasing.questions import Phrasing
-from bgr.data.atlas.question_tree import Condition, Description, Draft, Link, to_program
+from bgr.data.atlas.question_tree import Description, Draft, Link, to_program
+from bgr.data.atlas.sampler.drafts import MAX_SET, Drafter
 from bgr.data.atlas.sampler.index import AtlasIndex
+from bgr.data.atlas.sampler.read_draft import NotUnderstood, read_draft
 from bgr.data.atlas.sampler.sampler import MAX_FACTS, MAX_WORDS, CheckedDraft, reveals_answer
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
-from bgr.data.kb.program import Program, Step
-from bgr.data.kb.schema import Nodes, Value
+from bgr.data.kb.program import Program
 from bgr.errors import BgrError
 from bgr.graph.evidence_graph import EvidenceGraph
 
 LEAST_FACTS = 2
 """Questions about a single fact are common enough."""
 
+TRIES = 8
+"""Partners that are tried for each join of a question."""
 
-class NotUnderstood(BgrError):
-    """A program that no draft of Atlas has."""
+BOTH = 0.75
+"""Share of these that ask for what is common to both; most of them fail, since two things rarely have one in common."""
+
+
+@dataclass(frozen=True)
+class PartQuestion:
+    """A record ``{question, program, answer, phrasings}``, and the numbers of the one or two programs that it is made
+    of."""
+
+    of: tuple[int, ...]
+    record: dict[str, Any]
 
 
 def part_questions(
     kb: KnowledgeBase, programs: Iterable[Program], *, most: int = 2, seed: int = 0
-) -> Iterator[list[dict[str, Any]]]:
-    """For each program the records ``{question, program, answer, phrasings}`` of at most `most` of its parts.
+) -> Iterator[PartQuestion]:
+    """For each program at most `most` questions about its parts, and as many that join one of them with one of another
+    program.
 
     A program that is not of Atlas' form has none. No record has a program of `programs`, or that of another record.
     """
     programs = list(programs)
-    known = {program.steps for program in programs}
     rng = random.Random(f"parts {seed}")
     book = phrasebook()
-    index, executor, phrasing = AtlasIndex(kb, book), Executor(kb), Phrasing(book, rng)
-    for program in programs:
-        records: list[dict[str, Any]] = []
+    index, executor = AtlasIndex(kb, book), Executor(kb)
+    words = _Words(executor, Phrasing(book, rng), {program.steps for program in programs})
+    drafts: dict[int, Draft] = {}
+    for number, program in enumerate(programs):
         try:
-            found = list(cuts(read_draft(program, index, executor), kb))
+            drafts[number] = read_draft(program, index, executor)
         except NotUnderstood:
-            found = []
+            continue
+    joins = Joins(drafts, Drafter(index, rng))
+    for number, draft in drafts.items():
+        found = list(cuts(draft, kb))
         rng.shuffle(found)
-        for draft in found:
-            if len(records) == most:
-                break
-            part = Program.from_json(to_program(draft))
-            if part.steps in known:
+        yield from words.first(most, (((number,), one) for one in found))
+        yield from words.first(most, joins.of(number, TRIES * most))
+
+
+class _Words:
+    """Words new drafts as records; what `known` programs ask is not asked again."""
+
+    def __init__(self, executor: Executor, phrasing: Phrasing, known: set[Any]) -> None:
+        self.executor, self.phrasing, self.known = executor, phrasing, known
+
+    def first(self, most: int, drafts: Iterable[tuple[tuple[int, ...], Draft]]) -> Iterator[PartQuestion]:
+        """The first `most` of the drafts that can be asked."""
+        for of, draft in drafts:
+            if not most:
+                return
+            program = Program.from_json(to_program(draft))
+            if program.steps in self.known:
                 continue
-            known.add(part.steps)
-            record = _record(draft, part, executor, phrasing)
+            self.known.add(program.steps)
+            record = _record(draft, program, self.executor, self.phrasing)
             if record is not None:
-                records.append(record)
-        yield records
+                most -= 1
+                yield PartQuestion(of, record)
 
 
 def _record(draft: Draft, program: Program, executor: Executor, phrasing: Phrasing) -> dict[str, Any] | None:
@@ -73,6 +103,8 @@ def _record(draft: Draft, program: Program, executor: Executor, phrasing: Phrasi
     answers = execution.answers
     if len(answers) != 1 or answers[0] == "not sure" or len(execution.facts) < LEAST_FACTS:
         return None
+    if draft.function == "Count" and answers[0] != str(len(draft.subject.members)):
+        return None  # KoPL counts an entity once for each statement that leads to it
     try:
         question = phrasing.question(draft)
     except KeyError:  # a relation or attribute of another knowledge base, for which Atlas has no words
@@ -133,122 +165,82 @@ def _by_name(part: Description, kb: KnowledgeBase) -> Description | None:
     return Description(part.kind, part.members, name=name) if len(kb.ids(name)) == 1 else None
 
 
-# -- programs to drafts -----------------------------------------------------------------------------------------------
+# -- joining ----------------------------------------------------------------------------------------------------------
 
 
-def read_draft(program: Program, index: AtlasIndex, executor: Executor) -> Draft:
-    """The draft of a program, the inverse of `to_program`.
+class Joins:
+    """Drafts made of parts of two drafts: what two links have in common, or which of two things has more of something.
 
-    Raises:
-        NotUnderstood: no draft has this program, or it cannot be executed.
+    Args:
+        drafts: by number.
     """
-    try:
-        draft = _Reader(program, index, executor).draft()
-        same = Program.from_json(to_program(draft)).steps == program.steps
-    except (BgrError, KeyError, IndexError) as error:
-        raise NotUnderstood(str(error)) from None
-    if not same:
-        raise NotUnderstood("another order of its steps")
-    return draft
+
+    def __init__(self, drafts: dict[int, Draft], drafter: Drafter) -> None:
+        self.drafter, self.rng = drafter, drafter.rng
+        self.links: dict[int, list[tuple[str, Link]]] = {}
+        self.things: dict[int, list[Description]] = {}
+        self.leading_to: dict[str, list[tuple[int, Link]]] = defaultdict(list)
+        self.of_kind: dict[str, list[tuple[int, Description]]] = defaultdict(list)
+        for number, draft in drafts.items():
+            ends = [end for end, _ in _ends(draft)]
+            self.links[number] = [found for end in ends for found in _links(end)]
+            self.things[number] = [found for end in ends for found in _things(end)]
+            for kind, link in self.links[number]:
+                for node in self._members(kind, link):
+                    self.leading_to[node].append((number, link))
+            for thing in self.things[number]:
+                self.of_kind[thing.kind].append((number, thing))
+
+    def of(self, number: int, tries: int) -> Iterator[tuple[tuple[int, int], Draft]]:
+        """Drafts of one with random others, at most as many as `tries`."""
+        for _ in range(tries):
+            found = self._both(number) if self.rng.random() < BOTH else self._compared(number)
+            if found is not None:
+                yield found
+
+    def _both(self, number: int) -> tuple[tuple[int, int], Draft] | None:
+        """What a link of the draft and one of another lead to, or how many that are."""
+        if not self.links[number]:
+            return None
+        kind, link = self.rng.choice(self.links[number])
+        members = self._members(kind, link)
+        if not members:
+            return None
+        other, second = self.rng.choice(self.leading_to[self.rng.choice(members)])
+        if other == number or second.base.members == link.base.members:
+            return None
+        joined = self.drafter.walker.of_links(kind, (link, second))
+        if joined is None or len(joined.members) > MAX_SET:
+            return None
+        return (number, other), Draft("What" if joined.single else "Count", joined)
+
+    def _compared(self, number: int) -> tuple[tuple[int, int], Draft] | None:
+        if not self.things[number]:
+            return None
+        first = self.rng.choice(self.things[number])
+        other, second = self.rng.choice(self.of_kind[first.kind])
+        if other == number or second.members == first.members:
+            return None
+        key = self.drafter.comparable_key((first.members[0], second.members[0]), "more")
+        if key is None:
+            return None
+        operator = self.rng.choice(("greater", "less"))
+        return (number, other), Draft("SelectBetween", first, second, key=key, op=operator)
+
+    def _members(self, kind: str, link: Link) -> list[str]:
+        return [node for node in self.drafter.index.follow(link) if self.drafter.index.kind.get(node) == kind]
 
 
-class _Reader:
-    def __init__(self, program: Program, index: AtlasIndex, executor: Executor) -> None:
-        self.steps, self.index = program.steps, index
-        self.results = executor.results(program)
-
-    def draft(self) -> Draft:
-        last = self.steps[-1]
-        function, inputs = last.function, last.inputs
-        if function.startswith("Verify"):
-            asked = self.steps[last.dependencies[0]]
-            qualifier = None
-            if asked.function == "QueryAttrUnderCondition":
-                qualifier = (asked.inputs[1], Value("string", asked.inputs[2]))
-            elif asked.function != "QueryAttr":
-                raise NotUnderstood(asked.function)
-            subject = self.description(asked.dependencies[0])
-            return Draft("Verify", subject, None, asked.inputs[0], _operator(last), last.value, qualifier)
-        subject, *others = map(self.description, last.dependencies)
-        other = others[0] if others else None
-        match function:
-            case "What" | "Count" | "QueryRelation":
-                return Draft(function, subject, other)
-            case "QueryAttr":
-                return Draft(function, subject, key=inputs[0])
-            case "QueryAttrUnderCondition":
-                return Draft(function, subject, key=inputs[0], qualifier=(inputs[1], Value("string", inputs[2])))
-            case "QueryAttrQualifier":
-                statements = self.index.values(subject.members[0])[inputs[0]]
-                value = next((s.value for s in statements if str(s.value) == inputs[1]), None)
-                if value is None:
-                    raise NotUnderstood("a value that is not stated")
-                return Draft(function, subject, key=inputs[0], value=value, qualifier=(inputs[2], None))
-            case "QueryRelationQualifier":
-                return Draft(function, subject, other, key=inputs[0], qualifier=(inputs[1], None))
-            case _:  # SelectBetween, SelectAmong
-                return Draft(function, subject, other, key=inputs[0], op=inputs[1])
-
-    def description(self, at: int) -> Description:
-        kind, members = self._members(at)
-        conditions: list[Condition] = []
-        step = self.steps[at]
-        while step.function.startswith(("Filter", "QFilter")) and step.function != "FilterConcept":
-            qualifier = None
-            if step.function.startswith("QFilter"):
-                before = self.steps[step.dependencies[0]]
-                if before.function == "Relate":
-                    break
-                qualifier, step = (step.inputs[0], _value(step)), before
-            conditions.insert(0, Condition(step.inputs[0], _operator(step), _value(step), qualifier))
-            at = step.dependencies[0]
-            step = self.steps[at]
-        concept = None
-        if step.function == "FilterConcept":
-            concept, at = step.inputs[0], step.dependencies[0]
-        return replace(self._source(at), kind=kind, members=members, concept=concept, conditions=tuple(conditions))
-
-    def _source(self, at: int) -> Description:
-        step = self.steps[at]
-        nothing = Description("", ())
-        if step.function == "Find":
-            return replace(nothing, name=step.inputs[0])
-        if step.function == "FindAll":
-            return nothing
-        branches, join = [at], "And"
-        if step.function in ("And", "Or"):
-            join, branches = step.function, []
-            while self.steps[at].function == join:  # the left branch holds all but the last
-                at, last = self.steps[at].dependencies
-                branches.insert(0, last)
-            branches.insert(0, at)
-        if all(self.steps[branch].function == "Find" for branch in branches):
-            return replace(nothing, options=tuple(self.steps[branch].inputs[0] for branch in branches))
-        return replace(nothing, links=tuple(map(self._link, branches)), join=join)
-
-    def _link(self, at: int) -> Link:
-        step, qualifier = self.steps[at], None
-        if step.function.startswith("QFilter"):
-            qualifier, step = (step.inputs[0], _operator(step), _value(step)), self.steps[step.dependencies[0]]
-        if step.function != "Relate":
-            raise NotUnderstood(step.function)
-        return Link(self.description(step.dependencies[0]), step.inputs[0], step.inputs[1], qualifier)
-
-    def _members(self, at: int) -> tuple[str, tuple[str, ...]]:
-        found = self.results[at]
-        if not isinstance(found, Nodes):
-            raise NotUnderstood("a part that is no set of entities")
-        members = tuple(dict.fromkeys(node for node in found.ids if node in self.index.kind))
-        kinds = {self.index.kind[node] for node in members}
-        if len(kinds) != 1:
-            raise NotUnderstood("entities of several kinds, or of none")
-        return kinds.pop(), members
+def _links(description: Description) -> Iterator[tuple[str, Link]]:
+    """All links of a description and of what they begin with, each with the kind of what it leads to."""
+    for link in description.links:
+        yield description.kind, link
+        yield from _links(link.base)
 
 
-def _operator(step: Step) -> str:
-    return dict(step.named_inputs).get("op", "=")
-
-
-def _value(step: Step) -> Value:
-    assert step.value is not None
-    return step.value
+def _things(description: Description) -> Iterator[Description]:
+    """The parts of a description that are one entity."""
+    if description.single and not description.options:
+        yield description
+    for link in description.links:
+        yield from _things(link.base)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -52,8 +53,8 @@ class Settings:
         mixture: the share of each kind of distractor.
         recipe: one of `RECIPES`, by which the number of candidates is drawn.
         unanswerable: share of the questions that lose needed facts, so that nothing supports an answer.
-        parts: maximum number of questions that are added to train for each of its questions, about parts of it
-            (`part_questions`).
+        parts: maximum number of questions that are added to train for each of its questions, about parts of it, and
+            again of those that join one of them with one of another question (`part_questions`).
 
     Raises:
         DataError: a value is not allowed; the message names all such values.
@@ -262,13 +263,12 @@ def _parts(kb: KnowledgeBase, kept: Sequence[Grounded], settings: Settings) -> l
         return []
     whole = [one.question for one in kept if one.question.paraphrase_of is None]
     executor, found = Executor(kb), list[Grounded]()
-    programs = [question.program for question in whole]
-    for question, records in zip(
-        whole, part_questions(kb, programs, most=settings.parts, seed=settings.seed), strict=True
-    ):
-        for number, record in enumerate(records):
-            name, where = f"{question.id}-part{number}", f"{question.where}, part {number}"
-            outcome = ground(replace(Question.from_json(record, name, where), part_of=question.id), executor)
+    made = part_questions(kb, [question.program for question in whole], most=settings.parts, seed=settings.seed)
+    for first, group in itertools.groupby(made, key=lambda one: one.of[0]):
+        for number, part in enumerate(group):
+            name, where = f"{whole[first].id}-part{number}", f"{whole[first].where}, part {number}"
+            question = Question.from_json(part.record, name, where)
+            outcome = ground(replace(question, part_of=tuple(whole[one].id for one in part.of)), executor)
             if isinstance(outcome, Grounded):
                 found.append(outcome)
     if not found:
@@ -277,14 +277,14 @@ def _parts(kb: KnowledgeBase, kept: Sequence[Grounded], settings: Settings) -> l
 
 
 def _by_split(drafts: Sequence[Draft], settings: Settings, members: frozenset[str]) -> dict[str, list[Draft]]:
-    """The drafts of each split; a part is in train if its question is, and else in none."""
-    whole = [draft.grounded for draft in drafts if draft.grounded.question.part_of is None]
+    """The drafts of each split; a part is in train if its questions are, and else in none."""
+    whole = [draft.grounded for draft in drafts if not draft.grounded.question.part_of]
     split = split_questions(whole, settings.split, settings.seed, members)
     of = {one.question.id: name for one, name in zip(whole, split, strict=True)}
     found: dict[str, list[Draft]] = {name: [] for name in SPLITS}
     for draft in drafts:
         question = draft.grounded.question
-        if question.part_of is None or of.get(question.part_of) == "train":
+        if all(of.get(name) == "train" for name in question.part_of):
             found[of.get(question.id, "train")].append(draft)
     return found
 

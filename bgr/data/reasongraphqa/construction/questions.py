@@ -49,7 +49,7 @@ class Question:
     """A record of a KQA Pro file with a checked program; `where` names file and item in messages.
 
     Atlas' questions also have `phrasings`, the templates of their words; `paraphrase_of` is the id of the question of
-    which this is a further wording, `part_of` that of the question of which this asks for a part.
+    which this is a further wording, `part_of` those of the questions that this asks for a part of.
     """
 
     id: str
@@ -59,7 +59,7 @@ class Question:
     program: Program
     phrasings: tuple[str, ...] = ()
     paraphrase_of: str | None = None
-    part_of: str | None = None
+    part_of: tuple[str, ...] = ()
 
     @property
     def group(self) -> str:

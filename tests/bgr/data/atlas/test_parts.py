@@ -1,14 +1,19 @@
 """Questions about parts of other questions, over the small knowledge base of `conftest.py`."""
 
 import json
+import random
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from bgr.data.atlas.phrasing.phrasebook import phrasebook
 from bgr.data.atlas.phrasing.questions import Phrasing
 from bgr.data.atlas.question_tree import Condition, Description, Draft, Link, to_program
+from bgr.data.atlas.sampler.drafts import Drafter
 from bgr.data.atlas.sampler.index import AtlasIndex
-from bgr.data.atlas.sampler.parts import NotUnderstood, cuts, part_questions, read_draft
+from bgr.data.atlas.sampler.parts import Joins, cuts, part_questions
+from bgr.data.atlas.sampler.read_draft import NotUnderstood, read_draft
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.program import Program
 from bgr.data.kb.schema import Value
@@ -77,23 +82,56 @@ def test_both_sides_of_a_comparison_are_cut(kb):
 def test_parts_are_new_and_true(kb, questions):
     programs = [Program.from_json(record["program"]) for record in questions]
     found = list(part_questions(kb, programs, most=2))
-    assert len(found) == len(questions)
-    assert {len(part) for part in found} == {0, 1, 2}
-    records = [record for part in found for record in part]
-    steps = [Program.from_json(record["program"]).steps for record in records]
+    assert {len(part.of) for part in found} == {1, 2}
+    for size in (1, 2):  # cuts, then joins
+        counts = Counter(part.of[0] for part in found if len(part.of) == size)
+        assert set(counts.values()) == {1, 2}
+    steps = [Program.from_json(part.record["program"]).steps for part in found]
     assert len(set(steps)) == len(steps)
     assert not {one.steps for one in programs} & set(steps)
-    for record in records:
+    for part in found:
+        record = part.record
         execution = Executor(kb).run(Program.from_json(record["program"]))
-        assert {record["answer"]} == (
-            {execution.answer} if isinstance(execution.answer, str) else set(execution.answer)
-        )
+        assert [record["answer"]] == execution.answers
         assert len(EvidenceGraph(execution.edges).nodes) >= 2
         assert record["question"][0].isupper()
         assert record["phrasings"]
     assert list(part_questions(kb, programs, most=2)) == found
     assert list(part_questions(kb, programs, most=2, seed=1)) != found
-    assert all(len(part) <= 1 for part in part_questions(kb, programs, most=1))
+    assert max(Counter((part.of[0], len(part.of)) for part in part_questions(kb, programs, most=1)).values()) == 1
+
+
+def link_to(kind, name, predicate, direction):
+    return Link(Description(kind, (f"{kind}:{name}",), name=name), predicate, direction)
+
+
+def test_two_links_that_lead_to_one_thing_are_joined(kb, index):
+    films = Description("film", ("film:Tale of 10", "film:Tale of 11"))
+    person, country = "Person A.", "Land 1"
+    by_person = replace(films, links=(link_to("human", person, "director", "backward"),))
+    from_country = replace(films, links=(link_to("country", country, "country of origin", "backward"),))
+    drafts = {3: Draft("Count", by_person), 7: Draft("Count", from_country)}
+    found = list(Joins(drafts, Drafter(index, random.Random(0))).of(3, 50))
+    assert found
+    for of, draft in found:
+        assert of == (3, 7)
+        assert draft.function == ("What" if draft.subject.single else "Count")
+        assert draft.subject.links == (*by_person.links, *from_country.links)
+        both = [set(index.follow(link)) for link in draft.subject.links]
+        assert set(draft.subject.members) == both[0] & both[1]
+
+
+def test_two_things_that_can_be_compared_are_joined(index):
+    first, second = (Description("film", (f"film:Tale of {n}",), name=f"Tale of {n}") for n in (10, 11))
+    land = Description("country", ("country:Land 1",), name="Land 1")
+    drafts = {0: Draft("QueryAttr", first, key="runtime"), 1: Draft("QueryAttr", second, key="runtime")}
+    drafts[2] = Draft("QueryAttr", land, key="population")
+    found = list(Joins(drafts, Drafter(index, random.Random(0))).of(0, 50))
+    assert found
+    for of, draft in found:
+        assert of == (0, 1)
+        assert (draft.function, draft.subject, draft.other) == ("SelectBetween", first, second)
+        assert draft.op in ("greater", "less")
 
 
 def test_other_programs_have_no_parts(kb):
@@ -103,7 +141,7 @@ def test_other_programs_have_no_parts(kb):
         {"function": "FilterConcept", "dependencies": [1], "inputs": ["film"]},
         {"function": "What", "dependencies": [2], "inputs": []},
     ]
-    assert list(part_questions(kb, [Program.from_json(odd)])) == [[]]
+    assert list(part_questions(kb, [Program.from_json(odd)])) == []
 
 
 def test_what_atlas_has_no_words_for_is_left_out(kb, questions, monkeypatch):
@@ -112,7 +150,7 @@ def test_what_atlas_has_no_words_for_is_left_out(kb, questions, monkeypatch):
 
     monkeypatch.setattr(Phrasing, "question", no_words)
     programs = [Program.from_json(record["program"]) for record in questions[:40]]
-    assert list(part_questions(kb, programs)) == [[]] * 40
+    assert list(part_questions(kb, programs)) == []
 
 
 def asked(records):
@@ -137,6 +175,27 @@ def test_a_dataset_has_parts_of_its_training_questions_alone(kb, questions, word
         assert any(frozenset(one.graph.relabel(numbered(one)).edges) not in known for one in parts)
 
 
+def test_both_questions_of_a_part_are_in_train(kb, questions, word_encoder, monkeypatch):
+    made = []
+
+    def noted(kb, programs, **settings):
+        for part in part_questions(kb, programs, **settings):
+            made.append([json.dumps(one.to_json()) for one in (*(programs[n] for n in part.of), program_of(part))])
+            yield part
+
+    monkeypatch.setattr("bgr.data.reasongraphqa.construction.construct.part_questions", noted)
+    splits = build(kb, asked(questions), word_encoder, Settings(parts=2)).splits
+    split_of = {json.dumps(one.program): name for name, examples in splits.items() for one in examples}
+    joined = [part for part in made if len(part) == 3]
+    kept = [part for part in joined if part[-1] in split_of]
+    assert len(joined) > len(kept) > 30
+    assert {split_of[program] for part in kept for program in part} == {"train"}
+
+
+def program_of(part):
+    return Program.from_json(part.record["program"])
+
+
 def numbered(example):
     return {node: number for number, node in enumerate(example.graph.order())}
 
@@ -149,4 +208,4 @@ def test_parts_are_refused_where_they_cannot_be(kb, questions, word_encoder):
     names = [one for one in asked(questions) if len(one.program.steps) <= 2]
     assert names
     with pytest.raises(DataError, match=r"parts 1: no question has parts that Atlas has words for"):
-        build(kb, names, word_encoder, Settings(parts=1))
+        build(kb, names[:1], word_encoder, Settings(parts=1))
