@@ -106,8 +106,8 @@ class BuildOptions(Options):
             --candidates if that is less).
         unanswerable: share of the questions whose candidates lack needed facts (default: 0.1, for the paper's recipe
             0).
-        parts: for each training question, add at most N that ask for a part of it: for what it describes, or the same
-            about the name of that, as far as Atlas has words for it.
+        parts: for each training question, add at most N that ask for a part of it (for what it describes, or the same
+            about the name of that), and N that join a part of it with a part of another, as far as Atlas has words.
         joined_probability: probability that a fact is joined with one or two others in a sentence.
         mixture: shares of distractors that (a) are similar to the question, (b) have the same head, (c) are random
             (default: one third each).

@@ -183,7 +183,7 @@ class Joins:
         self.of_kind: dict[str, list[tuple[int, Description]]] = defaultdict(list)
         for number, draft in drafts.items():
             ends = [end for end, _ in _ends(draft)]
-            self.links[number] = [found for end in ends for found in _links(end)]
+            self.links[number] = [found for end in ends for found in _links(end) if self._has_words(found[1])]
             self.things[number] = [found for end in ends for found in _things(end)]
             for kind, link in self.links[number]:
                 for node in self._members(kind, link):
@@ -226,6 +226,10 @@ class Joins:
             return None
         operator = self.rng.choice(("greater", "less"))
         return (number, other), Draft("SelectBetween", first, second, key=key, op=operator)
+
+    def _has_words(self, link: Link) -> bool:
+        """False for a relation of another knowledge base."""
+        return link.direction in self.drafter.index.book.relations.get(link.predicate, {})
 
     def _members(self, kind: str, link: Link) -> list[str]:
         return [node for node in self.drafter.index.follow(link) if self.drafter.index.kind.get(node) == kind]

@@ -121,6 +121,18 @@ def test_two_links_that_lead_to_one_thing_are_joined(kb, index):
         assert set(draft.subject.members) == both[0] & both[1]
 
 
+def test_relations_without_words_are_not_joined(kb, index, monkeypatch):
+    monkeypatch.delitem(index.book.relations, "country of origin")
+    films = Description("film", ("film:Tale of 10", "film:Tale of 11"))
+    links = (
+        link_to("human", "Person A.", "director", "backward"),
+        link_to("country", "Land 1", "country of origin", "backward"),
+    )
+    drafts = {number: Draft("Count", replace(films, links=(link,))) for number, link in enumerate(links)}
+    joins = Joins(drafts, Drafter(index, random.Random(0)))
+    assert [*joins.of(0, 50), *joins.of(1, 50)] == []
+
+
 def test_two_things_that_can_be_compared_are_joined(index):
     first, second = (Description("film", (f"film:Tale of {n}",), name=f"Tale of {n}") for n in (10, 11))
     land = Description("country", ("country:Land 1",), name="Land 1")
