@@ -36,7 +36,7 @@ class ContextLayer(nn.Module):
         return states + self.dropout(self.feed(self.norms[1](states)))
 
     def _scores(self, mask: Tensor, links: Tensor | None, rows: int) -> Tensor:
-        """What is added to the scores of attention: −inf at padding, and the bias of each pair of sentences.
+        """The terms added to the attention scores: −inf at padding, and the bias of each pair of sentences.
 
         *Shape:* as in `forward` → ``[q, heads, m, m]``, without links ``[q, 1, 1, m]``."""
         if self.bias is None or links is None:

@@ -43,13 +43,13 @@ class RoundLinear(nn.Linear):
 
 def round_parts(rows: int) -> tuple[int, int]:
     """How many rows the first product has, and how many the second, which ends with the last row and may begin within
-    the first; both are round numbers, or all rows. *Example:* 1,100 rows are the first 1,024 and the last 80."""
+    the first; both are round numbers. *Example:* 1,100 rows are the first 1,024 and the last 80."""
     first = _round_down(rows)
     rest = rows - first
     second = _round_down(rest)
     if second < rest:  # the next round number
         second += 1 << max(rest.bit_length() - DIGITS, 0)
-    return first, min(second, rows)
+    return first, second
 
 
 def _round_down(number: int) -> int:

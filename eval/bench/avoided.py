@@ -99,25 +99,21 @@ def avoided(model: BgrRetriever, batch: Batch, graphs: Sequence[EvidenceGraph], 
 
 def _new_numbers(model: BgrRetriever, states: Tensor) -> Avoided:
     """The linear layers of a path update for numbers of rows that are new at each call, as those of batches are."""
-    layers = copy.deepcopy(model.update.feed)
-    plain = nn.Sequential(*(_plain(layer) for layer in layers))
+    plain = copy.deepcopy(model.update.feed)
+    for layer in plain:
+        if isinstance(layer, nn.Linear):
+            layer.__class__ = nn.Linear  # PyTorch's own, with the same weights
 
     def next_rows(form: nn.Module) -> Callable[[], Tensor]:
         numbers = itertools.cycle(range(len(states), len(states) // 2, -1))
         return lambda: form(states[: next(numbers)])
 
     return Avoided(
-        "linear layers with round numbers of rows", "a kernel for each new number", next_rows(layers), next_rows(plain)
+        "linear layers with round numbers of rows",
+        "a kernel for each new number",
+        next_rows(model.update.feed),
+        next_rows(plain),
     )
-
-
-def _plain(layer: nn.Module) -> nn.Module:
-    """PyTorch's own linear layer with the same weights; any other layer as it is."""
-    if not isinstance(layer, nn.Linear):
-        return layer
-    made = nn.Linear(layer.in_features, layer.out_features, device=layer.weight.device, dtype=layer.weight.dtype)
-    made.load_state_dict(layer.state_dict())
-    return made
 
 
 def all_paths(model: BgrRetriever, encoded: EncodedBatch, steps: Sequence[tuple[Tensor, Tensor]]) -> Paths:

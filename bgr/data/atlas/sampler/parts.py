@@ -20,7 +20,7 @@ from bgr.data.atlas.question_tree import Description, Draft, Link, to_program
 from bgr.data.atlas.sampler.drafts import MAX_SET, Drafter
 from bgr.data.atlas.sampler.index import AtlasIndex
 from bgr.data.atlas.sampler.read_draft import NotUnderstood, read_draft
-from bgr.data.atlas.sampler.sampler import MAX_FACTS, MAX_WORDS, CheckedDraft, reveals_answer
+from bgr.data.atlas.sampler.sampler import MAX_FACTS, MAX_WORDS, CheckedDraft, reveals_answer, single_answer
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.program import Program
@@ -100,24 +100,17 @@ def _record(draft: Draft, program: Program, executor: Executor, phrasing: Phrasi
         graph = EvidenceGraph(execution.edges)
     except BgrError:
         return None
-    answers = execution.answers
-    if len(answers) != 1 or answers[0] == "not sure" or len(execution.facts) < LEAST_FACTS:
+    answer = single_answer(draft, execution)
+    if answer is None or len(execution.facts) < LEAST_FACTS:
         return None
-    if draft.function == "Count" and answers[0] != str(len(draft.subject.members)):
-        return None  # KoPL counts an entity once for each statement that leads to it
     try:
         question = phrasing.question(draft)
     except KeyError:  # a relation or attribute of another knowledge base, for which Atlas has no words
         return None
-    checked = CheckedDraft(draft, program.to_json(), answers[0], execution.facts, graph)
+    checked = CheckedDraft(draft, program.to_json(), answer, execution.facts, graph)
     if len(question.split()) > MAX_WORDS or reveals_answer(checked, question):
         return None
-    return {
-        "question": question,
-        "program": checked.program,
-        "answer": checked.answer,
-        "phrasings": list(phrasing.phrasings),
-    }
+    return {"question": question, "program": checked.program, "answer": answer, "phrasings": list(phrasing.phrasings)}
 
 
 # -- cutting ----------------------------------------------------------------------------------------------------------
@@ -177,16 +170,16 @@ class Joins:
 
     def __init__(self, drafts: dict[int, Draft], drafter: Drafter) -> None:
         self.drafter, self.rng = drafter, drafter.rng
-        self.links: dict[int, list[tuple[str, Link]]] = {}
+        self.links: dict[int, list[tuple[Link, Description]]] = {}
         self.things: dict[int, list[Description]] = {}
         self.leading_to: dict[str, list[tuple[int, Link]]] = defaultdict(list)
         self.of_kind: dict[str, list[tuple[int, Description]]] = defaultdict(list)
         for number, draft in drafts.items():
             ends = [end for end, _ in _ends(draft)]
-            self.links[number] = [found for end in ends for found in _links(end) if self._has_words(found[1])]
+            self.links[number] = [found for end in ends for found in self._alone(end)]
             self.things[number] = [found for end in ends for found in _things(end)]
-            for kind, link in self.links[number]:
-                for node in self._members(kind, link):
+            for link, alone in self.links[number]:
+                for node in alone.members:
                     self.leading_to[node].append((number, link))
             for thing in self.things[number]:
                 self.of_kind[thing.kind].append((number, thing))
@@ -199,17 +192,15 @@ class Joins:
                 yield found
 
     def _both(self, number: int) -> tuple[tuple[int, int], Draft] | None:
-        """What a link of the draft and one of another lead to, or how many that are."""
+        """A question for the one entity that both a link of the draft and a link of another draft lead to, or for the
+        number of such entities."""
         if not self.links[number]:
             return None
-        kind, link = self.rng.choice(self.links[number])
-        members = self._members(kind, link)
-        if not members:
-            return None
-        other, second = self.rng.choice(self.leading_to[self.rng.choice(members)])
+        link, alone = self.rng.choice(self.links[number])
+        other, second = self.rng.choice(self.leading_to[self.rng.choice(alone.members)])
         if other == number or second.base.members == link.base.members:
             return None
-        joined = self.drafter.walker.of_links(kind, (link, second))
+        joined = self.drafter.walker.of_links(alone.kind, (link, second))
         if joined is None or len(joined.members) > MAX_SET:
             return None
         return (number, other), Draft("What" if joined.single else "Count", joined)
@@ -227,19 +218,15 @@ class Joins:
         operator = self.rng.choice(("greater", "less"))
         return (number, other), Draft("SelectBetween", first, second, key=key, op=operator)
 
-    def _has_words(self, link: Link) -> bool:
-        """False for a relation of another knowledge base."""
-        return link.direction in self.drafter.index.book.relations.get(link.predicate, {})
-
-    def _members(self, kind: str, link: Link) -> list[str]:
-        return [node for node in self.drafter.index.follow(link) if self.drafter.index.kind.get(node) == kind]
-
-
-def _links(description: Description) -> Iterator[tuple[str, Link]]:
-    """All links of a description and of what they begin with, each with the kind of what it leads to."""
-    for link in description.links:
-        yield description.kind, link
-        yield from _links(link.base)
+    def _alone(self, description: Description) -> Iterator[tuple[Link, Description]]:
+        """Every link of a description and of what it begins with, each with what the link alone describes; none of the
+        relations of another knowledge base, for which Atlas has no words."""
+        for link in description.links:
+            if link.direction in self.drafter.index.book.relations.get(link.predicate, {}):
+                alone = self.drafter.walker.of_links(description.kind, (link,))
+                if alone is not None:
+                    yield link, alone
+            yield from self._alone(link.base)
 
 
 def _things(description: Description) -> Iterator[Description]:

@@ -21,7 +21,7 @@ from bgr.data.atlas.question_tree import Draft, to_program
 from bgr.data.atlas.sampler.drafts import Drafter
 from bgr.data.atlas.sampler.index import AtlasIndex
 from bgr.data.atlas.sampler.recipes import QUESTION_TYPE, RECIPES, SHARES, Cell
-from bgr.data.kb.executor import Executor
+from bgr.data.kb.executor import Execution, Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.program import Program
 from bgr.data.kb.provenance import TooManyFactsError
@@ -163,11 +163,9 @@ class _Sampler:
             execution = self.executor.run(Program.from_json(program), max_facts=MAX_FACTS)
         except TooManyFactsError:
             return None
-        answers = execution.answers
-        if len(answers) != 1 or answers[0] == "not sure":
+        answer = single_answer(draft, execution)
+        if answer is None:
             return None
-        if draft.function == "Count" and answers[0] != str(len(draft.subject.members)):
-            return None  # KoPL counts an entity once for each statement that leads to it
         if not execution.facts or len(execution.facts) > MAX_FACTS:  # one statement may give several facts
             return None
         if len(execution.facts) > USUAL_FACTS and self.rng.random() > LARGE_SHARE:
@@ -180,7 +178,7 @@ class _Sampler:
             return None
         if self.rng.random() > HOP_SHARE.get(graph.hops, DEEP_SHARE):
             return None
-        return CheckedDraft(draft, program, answers[0], execution.facts, graph)
+        return CheckedDraft(draft, program, answer, execution.facts, graph)
 
     def _accept(self, checked: CheckedDraft, question: str) -> bool:
         """True, and the question is remembered, if the verbalized question is acceptable."""
@@ -200,6 +198,16 @@ def quotas(count: int) -> dict[Cell, int]:
     for cell in by_remainder[: count - sum(whole.values())]:
         whole[cell] += 1
     return whole
+
+
+def single_answer(draft: Draft, execution: Execution) -> str | None:
+    """The only answer of a draft; ``None`` if there is none or several, or if people would count otherwise."""
+    answers = execution.answers
+    if len(answers) != 1 or answers[0] == "not sure":
+        return None
+    if draft.function == "Count" and answers[0] != str(len(draft.subject.members)):
+        return None  # KoPL counts an entity once for each statement that leads to it
+    return answers[0]
 
 
 def reveals_answer(checked: CheckedDraft, question: str) -> bool:
