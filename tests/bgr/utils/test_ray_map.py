@@ -95,8 +95,14 @@ def two_machines():
     from ray.cluster_utils import Cluster
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    # a machine on which other tests take all cores may be silent for long; Ray would end this process after 60 s
-    patient = {"health_check_timeout_ms": 300_000, "gcs_rpc_server_reconnect_timeout_s": 300}
+    # A machine on which other tests take all cores may be silent for long. After a minute or two Ray would end its own
+    # processes, and this one with them.
+    patient = {
+        "health_check_timeout_ms": 300_000,
+        "gcs_rpc_server_reconnect_timeout_s": 300,
+        "agent_register_timeout_ms": 300_000,
+        "raylet_client_connect_timeout_milliseconds": 300_000,
+    }
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": patient})
     for _ in range(2):
         cluster.add_node(num_cpus=1, include_dashboard=False)
