@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from eval.ablations.database import DatabaseStudy
     from eval.ablations.spelling import SpellingStudy
+    from eval.ablations.wording import WordingStudy
     from eval.systems.options import (
         AblateAnswersOptions,
         AblateBridgeragOptions,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         AblatePlainOptions,
         AblatePrismOptions,
         AblateSpellingOptions,
+        AblateWordingOptions,
     )
 
 DATA = """\
@@ -40,10 +42,11 @@ def command() -> Group:
         AblatePlainOptions,
         AblatePrismOptions,
         AblateSpellingOptions,
+        AblateWordingOptions,
     )
 
     return Group(
-        summary="measure parts of PRISM and BridgeRAG, evidence, numbers of candidates, spellings, and plain questions",
+        summary="measure parts of PRISM and BridgeRAG, evidence, numbers of candidates, wordings, and plain questions",
         commands={
             "prism": Command(
                 summary="analyzer, adder, selector, rounds and contexts of PRISM, and its errors",
@@ -132,6 +135,17 @@ mistake, and with all three. Writes spelling.md and spelling.json.""",
                 run=run_spelling,
                 example="bgr ablate spelling --checkpoint work/checkpoint --data work/data --out work/spelling",
             ),
+            "wording": Command(
+                summary="the same questions in phrasings that training has never seen, and in known ones",
+                description="""\
+Every question of the test split of `bgr data build --split wording` has a phrasing that train and dev never use. It is
+asked as it is, and in phrasings that they use. Writes wording.md and wording.json.""",
+                options=AblateWordingOptions,
+                run=run_wording,
+                example="""\
+                    bgr ablate wording --checkpoint work/checkpoint --data work/wording --kqapro work/atlas \\
+                    --out work/report""",
+            ),
             "plain": Command(
                 summary="what people simply ask over a whole collection, and what it does not state",
                 description="""\
@@ -205,6 +219,12 @@ def run_spelling(options: AblateSpellingOptions) -> Output:
     return _study_output(ablate_spelling(options), options.out)
 
 
+def run_wording(options: AblateWordingOptions) -> Output:
+    from eval.ablations.wording import ablate_wording
+
+    return _study_output(ablate_wording(options), options.out)
+
+
 def run_plain(options: AblatePlainOptions) -> Output:
     from bgr.utils.atomic_io import without_nan
     from eval.ablations.plain import ablate_plain
@@ -214,7 +234,7 @@ def run_plain(options: AblatePlainOptions) -> Output:
     return Output("\n".join([*tables, found.line, "", f"written to {options.out}"]), without_nan(found.to_json()))
 
 
-def _study_output(study: DatabaseStudy | SpellingStudy, out: Path) -> Output:
+def _study_output(study: DatabaseStudy | SpellingStudy | WordingStudy, out: Path) -> Output:
     """The table of a study with its notes, and where the report is."""
     table = study.table()
     return Output("\n".join([table.as_text(), *table.notes, "", f"written to {out}"]), study.to_json())

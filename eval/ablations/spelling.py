@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from statistics import fmean
 from typing import Any
+
+import numpy as np
 
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split, recipe_of
@@ -30,6 +31,9 @@ SPELLINGS: Mapping[str, Callable[[str, random.Random], str]] = {
     "one typing mistake": with_typo,
     "all three": lambda question, draw: with_typo(without_mark(question), draw).lower(),
 }
+COLUMNS = ("GM", "F1", "exact")
+"""What `question_scores` gives of each question."""
+
 NOTE = (
     "GM, F1 and right answers in percent; the last column is the difference to the questions as they are written. A "
     "typing mistake is in a word of four or more letters that is neither a name nor a number."
@@ -107,14 +111,24 @@ def ablate_spelling(options: AblateSpellingOptions) -> SpellingStudy:
 
 def score(pipeline: BgrPipeline, spelling: str, examples: Sequence[Example]) -> SpellingScores:
     """The scores of a pipeline on questions in one spelling."""
+    gm, f1, exact = question_scores(pipeline, examples).mean(axis=0).tolist()
+    return SpellingScores(spelling, gm=gm, f1=f1, exact=exact if pipeline.reader else None, n=len(examples))
+
+
+def question_scores(pipeline: BgrPipeline, examples: Sequence[Example]) -> np.ndarray:
+    """``[questions, COLUMNS]``: graph match and F1 of the evidence in 0 … 1, and whether the answer is right; NaN
+    without a reader."""
     answers = pipeline.answer_all([Query(one.question, one.facts) for one in examples], progress=True)
-    pairs = list(zip(answers, examples, strict=True))
-    return SpellingScores(
-        spelling,
-        gm=fmean(graph_match(found.graph, example.graph) for found, example in pairs),
-        f1=fmean(evidence_set(found.graph, example.graph).f1 for found, example in pairs),
-        exact=fmean(answer_match(found.text, example.answer) for found, example in pairs) if pipeline.reader else None,
-        n=len(pairs),
+    return np.array(
+        [
+            [
+                graph_match(found.graph, example.graph),
+                evidence_set(found.graph, example.graph).f1,
+                answer_match(found.text, example.answer) if pipeline.reader else np.nan,
+            ]
+            for found, example in zip(answers, examples, strict=True)
+        ],
+        dtype=np.float64,
     )
 
 

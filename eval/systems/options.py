@@ -279,6 +279,31 @@ class AblateSpellingOptions(MachineOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AblateWordingOptions(MachineOptions):
+    """Options of `bgr ablate wording`.
+
+    Args:
+        checkpoint: checkpoint folder.
+        reader: reader of the answers in place of the checkpoint's: a folder of `bgr train reader`, or a language model.
+        data: dataset folder of `bgr data build --split wording`.
+        kqapro: folder of `bgr atlas` that the dataset was built from.
+        limit: only use the first N questions of test.
+        seed: seed of the words.
+        out: folder of the report.
+        overwrite: replace the folder if it exists.
+    """
+
+    checkpoint: Folder
+    reader: Annotated[str, Metavar("DIR|MODEL")] | None = None
+    data: Folder
+    kqapro: Folder
+    limit: Positive | None = None
+    seed: int = 0
+    out: OutFolder
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class AblatePlainOptions(MachineOptions):
     """Options of `bgr ablate plain`.
 
