@@ -93,20 +93,21 @@ def _intervals(scores: np.ndarray) -> list[Interval]:
 
 
 def reworded(options: AblateWordingOptions) -> tuple[list[tuple[Example, Example]], int]:
-    """Test questions as they are and in phrasings of train and dev, and how many questions there were; those that can
-    only be worded with a new phrasing are left out."""
+    """Test questions as they are and in phrasings of train and dev, and how many questions there were; paraphrases and
+    those that can only be worded with a new phrasing are left out."""
     asked = {one.id: one for one in read_questions(options.kqapro, progress=True).questions}
     examples = load_split(options.data, "test")[: options.limit]
     # also the questions without an answer have phrasings
     trained = [one for split in ("train", "dev") for one in load_split(options.data, split, unanswerable=True)]
     known = {used for one in trained for used in _source(one, asked, options).phrasings}
-    sources = [_source(one, asked, options) for one in examples]
-    if not sources or any(known.issuperset(source.phrasings) for source in sources):
+    sources = {one.id: _source(one, asked, options) for one in examples}
+    originals = [one for one in examples if sources[one.id].paraphrase_of is None]
+    if not originals or any(known.issuperset(sources[one.id].phrasings) for one in originals):
         raise DataError(f"{options.data}: test has no new phrasings, allowed: `bgr data build --split wording`")
     words = Rewording(KnowledgeBase.load(options.kqapro / "kb.json", progress=True), options.seed)
     pairs = []
-    for example, source in zip(examples, sources, strict=True):
-        question = words.question(source.program, known, example.id)
+    for example in originals:
+        question = words.question(sources[example.id].program, known, example.id)
         if question is not None:
             pairs.append((example, replace(example, question=question)))
     if not pairs:
@@ -119,6 +120,6 @@ def _source(example: Example, asked: Mapping[str, Question], options: AblateWord
     source = asked.get(example.id)
     if source is None or source.text != example.question:
         raise DataError(f"{options.data}: question {example.id} is not one of {options.kqapro}")
-    if not source.phrasings:
+    if not source.phrasings and source.paraphrase_of is None:
         raise DataError(f"{source.where}: phrasings is missing or empty, allowed: questions of `bgr atlas`")
     return source

@@ -23,9 +23,18 @@ def atlas(build_once):
 
     def make(folder):
         records = world()
-        sampled = sample_questions(KnowledgeBase(records), count=200, seed=3, progress=False)
+        sampled = list(sample_questions(KnowledgeBase(records), count=200, seed=3, progress=False))
         (folder / "kb.json").write_text(json.dumps(records))
-        (folder / "train.json").write_text(json.dumps(list(sampled)))
+        (folder / "train.json").write_text(json.dumps(sampled))
+        fields = [{name: one[name] for name in ("program", "answer")} for one in sampled]
+        (folder / "paraphrases.json").write_text(
+            json.dumps(
+                [
+                    {**one, "question": f"Tell me, {n}?", "id": f"p{n}", "paraphrase_of": f"train-{n:06d}"}
+                    for n, one in enumerate(fields)
+                ]
+            )
+        )
 
     return build_once("small-atlas", make)
 
@@ -56,7 +65,7 @@ def data(make_data):
 
 def test_both_wordings_are_asked(small_checkpoint, atlas, data, tmp_path, capsys):
     out = tmp_path / "out"
-    words = ["--checkpoint", small_checkpoint, "--data", data, "--kqapro", atlas, "--limit", "6", "--out", out]
+    words = ["--checkpoint", small_checkpoint, "--data", data, "--kqapro", atlas, "--limit", "12", "--out", out]
     assert main(["ablate", "wording", *map(str, words), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed == json.loads((out / "wording.json").read_text())
@@ -64,15 +73,18 @@ def test_both_wordings_are_asked(small_checkpoint, atlas, data, tmp_path, capsys
     new, known, difference = (row["F1"]["mean"] for row in printed["wordings"].values())
     assert difference == pytest.approx(known - new)
     assert printed["wordings"]["new"]["exact"]["mean"] is None
-    assert printed["about"]["questions"] + printed["about"]["without_known_words"] == 6
+    assert printed["about"]["questions"] + printed["about"]["without_known_words"] == 12
     assert "| difference |" in (out / "wording.md").read_text()
 
 
 def test_only_the_words_of_the_questions_change(small_checkpoint, atlas, data, tmp_path):
     options = AblateWordingOptions(checkpoint=small_checkpoint, data=data, kqapro=atlas, out=tmp_path / "out")
     pairs, total = reworded(options)
-    assert len(pairs) > 0.8 * total > 8
-    assert total == len(load_split(data, "test"))
+    examples = load_split(data, "test")
+    paraphrases = [one for one in examples if one.id.startswith("p")]
+    assert len(pairs) > 0.8 * (total - len(paraphrases)) > 8
+    assert (total, len(paraphrases)) == (len(examples), len(examples) / 2)
+    assert not {one.id for pair in pairs for one in pair} & {one.id for one in paraphrases}
     for new, known in pairs:
         assert new.question != known.question
         assert (new.facts, new.graph, new.id) == (known.facts, known.graph, known.id)

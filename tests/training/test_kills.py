@@ -62,8 +62,15 @@ def kill(process, rng):
     process.wait(timeout=LIMIT)
 
 
-@pytest.mark.workflow
-@pytest.mark.parametrize(("cores", "count"), [(1, 3), (2, 2)], ids=["one process", "side by side"])
+@pytest.mark.parametrize(
+    ("cores", "count"),
+    [
+        pytest.param(1, 1, marks=pytest.mark.workflow, id="one process"),
+        pytest.param(2, 1, marks=pytest.mark.workflow, id="side by side"),
+        pytest.param(1, 6, marks=pytest.mark.slow, id="one process, often"),
+        pytest.param(2, 6, marks=pytest.mark.slow, id="side by side, often"),
+    ],
+)
 def test_kills(config, short_data, tmp_path, cores, count):
     rng = random.Random(0)
     words = ["train", "retriever", f"--config={config(8)}", f"--data={short_data}", *SETTINGS]

@@ -44,9 +44,9 @@ def test_killed_half_way_through_the_vectors(tmp_path, source, small_encoder):
 
 @pytest.mark.workflow
 @pytest.mark.parametrize(("recipe", "moments"), [("paper", 30), ("rivals", 15)])
-def test_killed_before_every_fifth_change_on_disk(tmp_path, source, small_encoder, recipe, moments):
-    outcomes = check_killed_builds(source, small_encoder, tmp_path / "work", 0, 5, recipe)
-    assert len(outcomes) > moments // 5
+def test_killed_before_every_tenth_change_on_disk(tmp_path, source, small_encoder, recipe, moments):
+    outcomes = check_killed_builds(source, small_encoder, tmp_path / "work", 0, 10, recipe)
+    assert len(outcomes) > moments // 10
     assert outcomes[0]["chunks"] == 0
 
 
