@@ -20,7 +20,7 @@ from bgr.retrievers.base import Query
 from bgr.utils.atomic_io import output_folder, write_json, write_text
 from bgr.utils.spelling import with_typo, without_mark
 from eval.report.document import NONE, Document, Section, Table, percent
-from eval.systems.options import AblateSpellingOptions
+from eval.systems.options import AblateSpellingOptions, AblateWordingOptions
 
 WRITTEN = "as written"
 
@@ -32,7 +32,7 @@ SPELLINGS: Mapping[str, Callable[[str, random.Random], str]] = {
     "all three": lambda question, draw: with_typo(without_mark(question), draw).lower(),
 }
 COLUMNS = ("GM", "F1", "exact")
-"""What `question_scores` gives of each question."""
+"""The scores of a question, in the order of `question_scores`."""
 
 NOTE = (
     "GM, F1 and right answers in percent; the last column is the difference to the questions as they are written. A "
@@ -85,28 +85,35 @@ def ablate_spelling(options: AblateSpellingOptions) -> SpellingStudy:
         examples = load_split(options.data, options.split)[: options.limit]
         if not examples:
             raise DataError(f"{options.data}: the split {options.split!r} is empty")
-        pipeline = BgrPipeline.from_pretrained(
-            options.checkpoint, reader=options.reader, device=options.device, precision=options.precision
-        )
+        pipeline, about = load_pipeline(options)
         scores = tuple(
             score(pipeline, name, [_spelled(example, spell, options.seed) for example in examples])
             for name, spell in SPELLINGS.items()
         )
-        about = {
-            "checkpoint": str(options.checkpoint),
-            "reader": options.reader or "the checkpoint's" if pipeline.reader is not None else "none",
-            "data": str(options.data),
-            "recipe": recipe_of(options.data),
-            "data_hash": dataset_hash(options.data),
-            "split": options.split,
-            "questions": len(examples),
-            "seed": options.seed,
-        }
+        about |= {"split": options.split, "questions": len(examples), "seed": options.seed}
         found = SpellingStudy(scores, about)
         write_json(folder / "spelling.json", found.to_json())
         document = Document("Spellings", (Section("spellings", "Spellings", (found.table(),)),), about)
         write_text(folder / "spelling.md", document.as_markdown())
     return found
+
+
+def load_pipeline(options: AblateSpellingOptions | AblateWordingOptions) -> tuple[BgrPipeline, dict[str, Any]]:
+    """The pipeline of a checkpoint, and what a report says about it and the data.
+
+    Raises:
+        BgrError: the checkpoint, the reader or the data are damaged.
+    """
+    pipeline = BgrPipeline.from_pretrained(
+        options.checkpoint, reader=options.reader, device=options.device, precision=options.precision
+    )
+    return pipeline, {
+        "checkpoint": str(options.checkpoint),
+        "reader": options.reader or "the checkpoint's" if pipeline.reader is not None else "none",
+        "data": str(options.data),
+        "recipe": recipe_of(options.data),
+        "data_hash": dataset_hash(options.data),
+    }
 
 
 def score(pipeline: BgrPipeline, spelling: str, examples: Sequence[Example]) -> SpellingScores:

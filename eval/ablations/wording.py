@@ -16,11 +16,10 @@ from bgr.data.atlas.sampler.reword import Rewording
 from bgr.data.example import Example
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.construction.questions import Question, read_questions
-from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split, recipe_of
+from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import DataError
-from bgr.pipeline import BgrPipeline
 from bgr.utils.atomic_io import output_folder, without_nan, write_json, write_text
-from eval.ablations.spelling import COLUMNS, question_scores
+from eval.ablations.spelling import COLUMNS, load_pipeline, question_scores
 from eval.report.document import NONE, Document, Section, Table, interval_text
 from eval.run.significance import Interval, bootstrap_means, interval
 from eval.systems.options import AblateWordingOptions
@@ -64,17 +63,10 @@ def ablate_wording(options: AblateWordingOptions) -> WordingStudy:
     """
     with output_folder(options.out, overwrite=options.overwrite) as folder:
         pairs, total = reworded(options)
-        pipeline = BgrPipeline.from_pretrained(
-            options.checkpoint, reader=options.reader, device=options.device, precision=options.precision
-        )
+        pipeline, about = load_pipeline(options)
         new, known = (question_scores(pipeline, examples) for examples in zip(*pairs, strict=True))
         rows = {NEW: new, KNOWN: known, DIFFERENCE: known - new}
-        about = {
-            "checkpoint": str(options.checkpoint),
-            "reader": options.reader or "the checkpoint's" if pipeline.reader is not None else "none",
-            "data": str(options.data),
-            "recipe": recipe_of(options.data),
-            "data_hash": dataset_hash(options.data),
+        about |= {
             "kqapro": str(options.kqapro),
             "questions": len(pairs),
             "without_known_words": total - len(pairs),
