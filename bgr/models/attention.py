@@ -9,6 +9,7 @@ more than some padding, attention alone is padded.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 import torch.nn.functional as F
@@ -16,6 +17,10 @@ from torch import Tensor, nn
 from transformers.models.bert.modeling_bert import BertLayer
 
 from bgr.utils.devices import for_matrices
+
+LANES = 16
+"""How many keys the fused kernel of a CPU takes the exponentials of at once. Those beyond a multiple of it are taken one
+by one: 15 keys take twice as long as 16."""
 
 
 def attend(
@@ -114,13 +119,30 @@ def attend_in_rows(
     parts = [part.unflatten(-1, (heads, -1)) for part in (query, key, value)]
     if packing.padding is not None:
         return _attend_padded(parts, packing.padding, dropout)
-    sizes = [count * length for count, length in packing.groups]
-    seen = []
-    for (_, length), *group in zip(packing.groups, *(part.split(sizes) for part in parts), strict=True):
+    trains = query.requires_grad and torch.is_grad_enabled()
+    seen, start = [], 0
+    for count, length in packing.groups:
+        end = start + count * length
+        # keys of the next row, which the mask hides, make their number round; slow to train
+        more = -length % LANES
+        if trains or end + more > len(key):
+            more = 0
         # [n * t, heads, d / heads] -> [n, heads, t, d / heads]
-        rows = attend(*(part.unflatten(0, (-1, length)).transpose(1, 2) for part in group), dropout=dropout)
+        one, two, three = (part[start:end].unflatten(0, (-1, length)).transpose(1, 2) for part in parts)
+        mask = None
+        if more:
+            two, three = (part[start : end + more].unfold(0, length + more, length).transpose(2, 3) for part in parts[1:])
+            mask = _first(length, more, one.dtype)
+        rows = attend(one, two, three, mask, dropout=dropout)
         seen.append(rows.transpose(1, 2).flatten(0, 1).flatten(1))
+        start = end
     return torch.cat(seen)
+
+
+@cache
+def _first(keys: int, others: int, dtype: torch.dtype) -> Tensor:
+    """Terms added to the scores that hide all but the first keys. *Shape:* ``[1, keys + others]``."""
+    return F.pad(torch.zeros(1, keys, dtype=dtype), (0, others), value=float("-inf"))
 
 
 def _attend_padded(parts: list[Tensor], padding: Padding, dropout: float) -> Tensor:
@@ -140,6 +162,8 @@ def packed_layer(layer: BertLayer, states: Tensor, packing: Packing) -> Tensor:
     """One layer of a BERT. *Shape:* ``[total, d]`` → ``[total, d]``."""
     part = layer.attention.self
     inputs = for_matrices(states)
+    if not torch.is_grad_enabled():  # small gradients need all digits of the sums
+        states = inputs
     query, key, value = part.query(inputs), part.key(inputs), part.value(inputs)
     dropout = part.dropout.p if part.training else 0.0
     seen = attend_in_rows(query, key, value, packing, heads=part.num_attention_heads, dropout=dropout)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from bgr.models.ragged import take
 
 
 class Projection(nn.Module):
@@ -26,8 +29,9 @@ class Projection(nn.Module):
         """*Shape:* ``states [total, w]``, ``ids [total]``, ``embeddings [v, w]`` → ``[total, d]``."""
         found = self.states(states)
         if self.words is not None:
-            known = F.embedding(ids, embeddings)
-            found = found + self.words(F.layer_norm(known, known.shape[-1:]))
+            distinct, which = torch.unique(ids, return_inverse=True)
+            known = F.embedding(distinct, embeddings)
+            found = found + take(self.words(F.layer_norm(known, known.shape[-1:])), which)
         projected: Tensor = self.norm(found)
         return projected
 

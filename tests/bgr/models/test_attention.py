@@ -2,7 +2,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from bgr.models.attention import attend
+from bgr.models.attention import Packing, attend, attend_in_rows
 
 
 @pytest.mark.parametrize("keys", [6, 20])
@@ -42,6 +42,24 @@ def test_a_mask_of_floats_gets_its_gradients():
     torch.testing.assert_close(
         grads, torch.autograd.grad((shares @ parts[2]).square().sum(), mask)[0], atol=1e-4, rtol=1e-4
     )
+
+
+@pytest.mark.parametrize("trained", [False, True])
+@pytest.mark.parametrize(("dtype", "error"), [(torch.float32, 1e-5), (torch.bfloat16, 0.03)])
+def test_rows_see_themselves_alone(dtype, error, trained):
+    """Also where a row's keys are read with some of the next row's, in order that their number be round."""
+    torch.manual_seed(0)
+    lengths = torch.tensor([3, 3, 15, 16, 16, 17, 17, 17, 31])
+    exact = [torch.randn(int(lengths.sum()), 8) for _ in range(3)]
+    parts = [part.to(dtype).requires_grad_(trained) for part in exact]
+    found = attend_in_rows(*parts, Packing.of(lengths), heads=2)
+    assert found.dtype == dtype
+    alone = [
+        # [t, d] -> [heads, t, d / heads] and back
+        attend(*(part.unflatten(-1, (2, -1)).transpose(0, 1) for part in row)).transpose(0, 1).flatten(1)
+        for row in zip(*(part.split(lengths.tolist()) for part in exact), strict=True)
+    ]
+    assert (found.float() - torch.cat(alone)).abs().max() < error
 
 
 @pytest.mark.parametrize("keys", [6, 20])
