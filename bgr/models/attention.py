@@ -19,8 +19,8 @@ from transformers.models.bert.modeling_bert import BertLayer
 from bgr.utils.devices import for_matrices
 
 LANES = 16
-"""How many keys the fused kernel of a CPU takes the exponentials of at once. Those beyond a multiple of it are taken one
-by one: 15 keys take twice as long as 16."""
+"""How many keys the fused kernel of a CPU takes the exponentials of at once. Those beyond a multiple of it are taken
+one by one: 15 keys take twice as long as 16."""
 
 
 def attend(
@@ -131,7 +131,8 @@ def attend_in_rows(
         one, two, three = (part[start:end].unflatten(0, (-1, length)).transpose(1, 2) for part in parts)
         mask = None
         if more:
-            two, three = (part[start : end + more].unfold(0, length + more, length).transpose(2, 3) for part in parts[1:])
+            wider = (part[start : end + more].unfold(0, length + more, length) for part in parts[1:])
+            two, three = (part.transpose(2, 3) for part in wider)
             mask = _first(length, more, one.dtype)
         rows = attend(one, two, three, mask, dropout=dropout)
         seen.append(rows.transpose(1, 2).flatten(0, 1).flatten(1))
