@@ -59,7 +59,7 @@ def test_kept_states_stand_for_the_sentences(toy_data, make_retriever, tokenizer
     direct = model.encoder.lower(type(batch.questions).from_lists([fresh]))
     kept = batch.questions.flat[: len(fresh)]
     assert kept.shape == direct.flat.shape
-    assert (kept - direct.flat).abs().max() < 2e-2  # kept in half precision
+    assert (kept - direct.flat).abs().max() < 3e-2  # computed and kept in 16 bits
     again = BgrDataModule(str(toy_data))
     again.prepare(tokenizer, model, tmp_path)
     assert again.cache_use is None if not frozen else again.cache_use.computed == 0
