@@ -101,9 +101,10 @@ def two_machines():
         "health_check_timeout_ms": 300_000,
         "gcs_rpc_server_reconnect_timeout_s": 300,
         "agent_register_timeout_ms": 300_000,
-        "raylet_client_connect_timeout_milliseconds": 300_000,
+        "raylet_client_num_connect_attempts": 300,  # one a second
     }
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": patient})
+    head = {"num_cpus": 0, "include_dashboard": False, "_system_config": patient}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
     for _ in range(2):
         cluster.add_node(num_cpus=1, include_dashboard=False)
     yield cluster.address
