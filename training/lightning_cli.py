@@ -75,8 +75,8 @@ class SuggestingCLI(LightningCLI):
             torch.set_float32_matmul_precision(products)
 
     def _gains(self, device: torch.device) -> bool:
-        """Whether 16 bits save time. Over a frozen encoder, the matrices are so small that on a CPU the conversions take
-        longer than the products save."""
+        """Whether 16 bits save time. On a CPU over a frozen encoder, the conversions of small matrices take longer than
+        their products save."""
         return fast_bfloat16(device) and not (device.type == "cpu" and self.config.model.get("frozen_layers"))
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:

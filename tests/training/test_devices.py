@@ -56,6 +56,15 @@ def test_the_defaults_of_a_gpu(with_gpu, read, monkeypatch):
     assert torch.get_float32_matmul_precision() == "highest"
 
 
+@pytest.mark.parametrize(
+    ("device", "frozen", "precision"), [(CPU, 0, "bf16-mixed"), (CPU, 1, "32-true"), (CUDA, 1, "bf16-mixed")]
+)
+def test_over_a_frozen_encoder_a_cpu_gains_nothing_from_16_bits(with_gpu, read, monkeypatch, device, frozen, precision):
+    monkeypatch.setattr(lightning_cli, "_device_of", lambda accelerator: device)
+    monkeypatch.setattr(lightning_cli, "fast_bfloat16", lambda device: True)
+    assert read(f"--model.frozen_layers={frozen}").config.trainer.precision == precision
+
+
 def test_what_changes_results_is_a_setting_of_the_result(with_gpu, read):
     plain = result_settings(read())
     assert "float32_matmul_precision" not in plain
