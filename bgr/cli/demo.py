@@ -8,12 +8,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from bgr.cli import child_process
 from bgr.cli.parser import Command, Output
 from bgr.errors import BgrError
-from bgr.utils.options import Metavar, Options, OutFolder
+from bgr.released import checkpoint_folder
+from bgr.utils.options import Options, OutFolder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,16 +22,14 @@ class DemoOptions(Options):
 
     Args:
         out: folder for everything.
-        retriever_config: training config of the retriever, a file or the name of a shipped config.
-        reader_config: training config of the reader.
+        scratch: train new weights, for two epochs, instead of taking the released ones further.
         questions: number of questions in all splits.
         seed: seed of the data.
     """
 
     out: OutFolder = Path("work/demo")
-    retriever_config: Annotated[str, Metavar("FILE|NAME")] = "demo"
-    reader_config: Annotated[str, Metavar("FILE|NAME")] = "reader_demo"
-    questions: int = 10_000
+    scratch: bool = False
+    questions: int = 5_000
     seed: int = 0
 
 
@@ -39,8 +37,9 @@ def command() -> Command:
     return Command(
         summary="run all steps on a small real dataset",
         description="""The steps: Atlas, ReasonGraphQA, training of both directions and of a reader, evaluation, export,
-            and a question. Each is one of the other commands and is printed as such. Steps that are done are not
-            repeated, so an interrupted demo resumes where it stopped.""",
+            and a question. The training takes the released weights further, for one epoch. Each step is one of the
+            other commands and is printed as such. Steps that are done are not repeated, so an interrupted demo resumes
+            where it stopped.""",
         options=DemoOptions,
         run=run,
         example="bgr demo --out work/demo",
@@ -58,10 +57,11 @@ def run(options: DemoOptions) -> Output:
     limits = ["--limit", options.questions, "--seed", options.seed]
     _step(data, "data", "build", "--kqapro", atlas, "--out", data, *limits)
     _command("data", "stats", data, "--plot", out / "statistics.png")
-    config = ["--config", options.retriever_config]
-    _step(trained / "bgr.json", "train", "retriever", *config, "--data", data, "--out", trained, *_resume(trained))
-    config = ["--config", options.reader_config, "--retriever", str(trained)]
-    _step(reader / "reader.json", "train", "reader", *config, "--data", data, "--out", reader, *_resume(reader))
+    for_retriever, for_reader = NEW if options.scratch else _further(checkpoint_folder())
+    paths = ["--data", data, "--out", trained, *_resume(trained)]
+    _step(trained / "bgr.json", "train", "retriever", *paths, *for_retriever)
+    paths = ["--data", data, "--retriever", trained, "--out", reader, *_resume(reader)]
+    _step(reader / "reader.json", "train", "reader", *paths, *for_reader)
     _step(report, "evaluate", "--checkpoint", trained, "--reader", reader, "--data", data, "--out", report)
     metrics = ["--metrics", report / "metrics.json"]
     _step(checkpoint, "export", "--run", trained, "--reader", reader, "--out", checkpoint, *metrics)
@@ -70,6 +70,22 @@ def run(options: DemoOptions) -> Output:
     return Output(
         f"\nreport     {report / 'metrics.md'}\ncheckpoint {checkpoint}\ngraph      {out / 'graph.png'}\n"
         f"the demo took {minutes:.1f} minutes"
+    )
+
+
+Words = tuple[str, ...]
+
+NEW: tuple[Words, Words] = ("--config", "demo"), ("--config", "reader_demo")
+"""Settings of the training of the retriever and of the reader with new weights."""
+
+
+def _further(checkpoint: Path) -> tuple[Words, Words]:
+    """The same for weights that start as those of a checkpoint, at half of the learning rates."""
+    halved = "--model.learning_rate=5e-4", "--model.matrix_learning_rate=1.5e-3"
+    reader = "--config", "reader_demo", "--init", str(checkpoint / "reader"), "--model.init_share=0.5"
+    return (
+        ("--config", "further", "--init", str(checkpoint), "--data.dev_limit=500"),
+        (*reader, *halved, "--trainer.max_epochs=1"),
     )
 
 

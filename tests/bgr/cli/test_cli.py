@@ -86,7 +86,8 @@ def test_every_documented_command_is_valid():
         parse(f"bgr {name}", ENTRIES[name], shlex.split(words.removeprefix(f"bgr {name} ")))
 
 
-def test_the_steps_of_the_demo_are_valid_and_not_repeated(toy_data, tmp_path, monkeypatch):
+@pytest.mark.parametrize("scratch", [False, True])
+def test_the_steps_of_the_demo_are_valid_and_not_repeated(toy_data, tmp_path, monkeypatch, scratch):
     steps = []
 
     def run(args, **_):
@@ -95,12 +96,13 @@ def test_the_steps_of_the_demo_are_valid_and_not_repeated(toy_data, tmp_path, mo
 
     monkeypatch.setattr(demo.subprocess, "run", run)
     shutil.copytree(toy_data, tmp_path / "demo" / "data")
-    output = demo.run(demo.DemoOptions(out=tmp_path / "demo", seed=3))
+    output = demo.run(demo.DemoOptions(out=tmp_path / "demo", scratch=scratch, seed=3))
     assert str(tmp_path / "demo" / "graph.png") in output.text
     names = [next(name for name in ENTRIES if " ".join(words).startswith(name)) for words in steps]
     assert names == ["atlas", "data stats", "train retriever", "train reader", "evaluate", "export", "ask"]
     for name, words in zip(names, steps, strict=True):
         parse(f"bgr {name}", ENTRIES[name], words[len(name.split()) :])
+        assert ("--init" in words) == (name.startswith("train") and not scratch)
 
 
 RETRIEVER = "train retriever --config demo --data a --out b"
