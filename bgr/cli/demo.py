@@ -15,6 +15,11 @@ from bgr.errors import BgrError
 from bgr.released import checkpoint_folder
 from bgr.utils.options import Options, OutFolder
 
+Words = tuple[str, ...]
+
+NEW: tuple[Words, Words] = ("--config", "demo"), ("--config", "reader_demo")
+"""Settings of the training of the retriever and of the reader with new weights."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class DemoOptions(Options):
@@ -73,14 +78,8 @@ def run(options: DemoOptions) -> Output:
     )
 
 
-Words = tuple[str, ...]
-
-NEW: tuple[Words, Words] = ("--config", "demo"), ("--config", "reader_demo")
-"""Settings of the training of the retriever and of the reader with new weights."""
-
-
 def _further(checkpoint: Path) -> tuple[Words, Words]:
-    """The same for weights that start as those of a checkpoint, at half of the learning rates."""
+    """As `NEW`, for weights that start as those of a checkpoint, at half of the learning rates."""
     halved = "--model.learning_rate=5e-4", "--model.matrix_learning_rate=1.5e-3"
     reader = "--config", "reader_demo", "--init", str(checkpoint / "reader"), "--model.init_share=0.5"
     return (
