@@ -201,7 +201,7 @@ class _Reading:
             said = self._span()
             if said is None or not said.text:
                 return None
-            yes = whole_words(said.text) in whole_words(self.texts.question)
+            yes = says(self.texts.question, said.text)
             sure = float(chances.max()) * said.confidence
             return Extracted("yes" if yes else "no", "verify", sure, said.support, said.spans)
         best = self._number()
@@ -315,6 +315,14 @@ _HYPHEN = re.compile(r"\w[-\u2010\u2011]$")
 _WORD = re.compile(r"[^\W_]+")
 
 
-def whole_words(text: str) -> str:
-    """The words of a text in lower case, a space before and after each, so that only whole words are found in it."""
-    return f" {' '.join(_WORD.findall(text.lower()))} "
+def says(question: str, words: str) -> bool:
+    """Whether a question has these words. Of a question that has codes in capitals, such as *CA*, the word *in* is not
+    the code *IN*."""
+    cased = words.isupper() and any(word.isupper() and len(word) > 1 for word in _WORD.findall(question))
+    return whole_words(words, cased=cased) in whole_words(question, cased=cased)
+
+
+def whole_words(text: str, *, cased: bool = False) -> str:
+    """The words of a text, in lower case unless `cased`, a space before and after each, so that only whole words are
+    found in it."""
+    return f" {' '.join(_WORD.findall(text if cased else text.lower()))} "

@@ -21,8 +21,9 @@ _DATE = re.compile(
 )
 # possessive, so that a text of a hundred thousand digits is not tried in every way
 _NUMBER = re.compile(r"(?<![\w.,])[-−]?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?(?:[eE][-+]?\d{1,3})?(?![\w])")
-SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
-_SCALE = re.compile(rf"\s+({'|'.join(SCALES)})\b", re.IGNORECASE)
+SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "hour": 60.0, "hours": 60.0}
+"""What a number is multiplied by for the word after it; hours are counted in minutes, as running times are stated."""
+_SCALE = re.compile(rf"(?:\s+|-)({'|'.join(SCALES)})\b", re.IGNORECASE)
 MAX_CHARACTERS = 40
 """Maximum number of characters of a number; anything longer is not a quantity."""
 
@@ -56,7 +57,7 @@ def find_quantities(text: str) -> list[Quantity]:
 
 
 def scaled_quantities(text: str) -> list[Quantity]:
-    """The same with the size that the next word gives: ``1.5 million`` is 1,500,000."""
+    """The same with the size that the next word gives: ``1.5 million`` is 1,500,000, and ``2 hours`` are 120."""
     found = []
     for quantity in find_quantities(text):
         scale = _SCALE.match(text, quantity.end)

@@ -18,7 +18,7 @@ from bgr.data.kb.schema import Fact
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.extractive_reader import OPERATORS
 from bgr.models.numbers import compare
-from bgr.reader.extraction import whole_words
+from bgr.reader.extraction import says
 from bgr.utils.quantities import Quantity, find_quantities, scaled_quantities
 from training.reader.counted import counted_facts
 
@@ -141,7 +141,7 @@ def _verified(
     ]
     if function == "VerifyStr":
         spans = tuple(one for value in values for one in _occurrences(texts, str(value)) if one.fact in about)
-        said = any(whole_words(texts[one.fact][one.start : one.end]) in whole_words(example.question) for one in spans)
+        said = any(says(example.question, texts[one.fact][one.start : one.end]) for one in spans)
         sound = bool(spans) and len({str(value) for value in values}) == 1 and said == (example.answer == "yes")
         return Target("verify", spans=spans, operator="said", support=_facts_of(spans)) if sound else None
     wanted, operator = _quantity(str(inputs[0])), inputs[-1]

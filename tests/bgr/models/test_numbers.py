@@ -18,6 +18,10 @@ from eval.bench.reference.plain_model import order
         ("made 1.5 million dollars", "1.5", 1_500_000.0),
         ("made 3 billion dollars", "3", 3_000_000_000.0),
         ("5 Billionaires", "5", 5.0),
+        ("under 2 hours", "2", 120.0),
+        ("a 2-hour film", "2", 120.0),
+        ("1.5 hours long", "1.5", 90.0),
+        ("at 2 Hourly Street", "2", 2.0),
         ("on 1 January 1999", "1999", 1999 + 1 / 367),
     ],
 )

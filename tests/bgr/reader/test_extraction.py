@@ -13,7 +13,7 @@ from bgr.models.extractive_reader import (
     ReaderScores,
 )
 from bgr.reader.evidence import FactTexts, cases
-from bgr.reader.extraction import choose_names, extract
+from bgr.reader.extraction import choose_names, extract, says
 
 CONFIG = ExtractiveReaderConfig(labels=["cast member", "capital"], units=["", "minute"])
 QUESTION = "Does Alpha run for more than 1,000 minutes ?"
@@ -152,6 +152,21 @@ def test_a_number_is_verified_against_that_of_the_question(operator, text):
 @pytest.mark.parametrize(("token", "text"), [(1, "yes"), (9, "no")])
 def test_words_are_verified_by_whether_the_question_has_them(token, text):
     assert answer("verify", operator="said", start=[token], end=[token]).text == text
+
+
+@pytest.mark.parametrize(
+    ("question", "words", "found"),
+    [
+        ("Does the state in which Gary lies have the code CA?", "IN", False),
+        ("Does the state in which Gary lies have the code IN?", "IN", True),
+        ("does the state where gary lies have the code in?", "IN", True),
+        ("Is the genre of Heat Drama?", "drama", True),
+        ("Is it a drama on DVD?", "Drama", True),
+        ("Is it a melodrama?", "drama", False),
+    ],
+)
+def test_words_of_a_question(question, words, found):
+    assert says(question, words) == found
 
 
 def test_without_a_number_in_the_question_nothing_is_compared_with_it():
