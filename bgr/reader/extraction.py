@@ -18,6 +18,7 @@ from torch import Tensor
 from bgr.models.extractive_reader import KINDS, OPERATORS, ExtractiveReaderConfig, ReaderScores
 from bgr.models.numbers import compare
 from bgr.reader.evidence import FactTexts
+from bgr.utils.measures import measures
 from bgr.utils.quantities import find_quantities
 
 BEST_SPANS = 16
@@ -25,6 +26,11 @@ BEST_SPANS = 16
 
 ALONE = 0.15
 """How much less probable the name of what is counted is if one fact alone has it. Chosen on dev."""
+
+WORDS = 6.0
+"""What the words around a number of the question add to the logit of the comparison that they say. Chosen on dev."""
+
+_ORDERS = {words: OPERATORS.index(words if words == "!=" else words[0]) for words in ("=", "!=", "<", "<=", ">", ">=")}
 
 MAX_COMPARED = 64
 """Maximum facts whose numbers are compared."""
@@ -211,13 +217,19 @@ class _Reading:
         there = self._quantity_span(fact, token)
         chances = self.asked.softmax(0)
         place = int(chances.argmax())
-        orders = (self.operator + self.asked_operator[place])[: OPERATORS.index("said")].softmax(0)
-        operator = OPERATORS[int(orders.argmax())]
         numbers = self.texts.asked_numbers
+        words = comparison(self.texts.question, self.texts.asked_spans[place])
+        orders = (self.operator + self.asked_operator[place])[: OPERATORS.index("said")].float()
+        if words is not None:
+            orders[_ORDERS[words]] += WORDS
+        orders = orders.softmax(0)
+        operator = OPERATORS[int(orders.argmax())]
         same = [n for n, one in enumerate(numbers) if one == numbers[place]]
         value = self.texts.numbers[fact][token - self.begin[fact]]
         order = "<=>"[int(compare(torch.tensor(value), torch.tensor(numbers[place])))]
         yes = order != "=" if operator == "!=" else order == operator
+        if words in (">=", "<=") and operator == words[0]:
+            yes = order in words
         sure = float(orders.max()) * chance * float(chances[same].sum())
         return Extracted("yes" if yes else "no", "verify", sure, (fact,), () if there is None else (there[0],))
 
@@ -313,6 +325,15 @@ def label_chances(labels: Tensor, support: Tensor) -> Tensor:
 
 _HYPHEN = re.compile(r"\w[-\u2010\u2011]$")
 _WORD = re.compile(r"[^\W_]+")
+
+
+def comparison(question: str, place: tuple[int, int]) -> str | None:
+    """What a question says of the number at some characters, such as ``<=`` for *at most 90*; ``None`` if it is only
+    near (*about 90*), or no number is there."""
+    for measure in measures(question):
+        if measure.start < place[1] and place[0] < measure.end:
+            return None if measure.op == "~" else measure.op
+    return None
 
 
 def says(question: str, words: str) -> bool:

@@ -21,9 +21,12 @@ _DATE = re.compile(
 )
 # possessive, so that a text of a hundred thousand digits is not tried in every way
 _NUMBER = re.compile(r"(?<![\w.,])[-−]?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?(?:[eE][-+]?\d{1,3})?(?![\w])")
-SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "hour": 60.0, "hours": 60.0}
-"""What a number is multiplied by for the word after it; hours are counted in minutes, as running times are stated."""
-_SCALE = re.compile(rf"(?:\s+|-)({'|'.join(SCALES)})\b", re.IGNORECASE)
+HOURS = ("hour", "hours", "hr", "hrs")
+_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12} | dict.fromkeys(HOURS, 60.0)
+SCALE = re.compile(rf"[ -]?({'|'.join(_SCALES)})\b", re.IGNORECASE)
+"""The word after a number that it is multiplied for; hours are counted in minutes, as running times are stated."""
+_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_SPELLED = re.compile(rf"(?<!half )\b({'|'.join(_WORDS)}|an?)(?=[ -](?:{'|'.join(_SCALES)})\b)", re.IGNORECASE)
 MAX_CHARACTERS = 40
 """Maximum number of characters of a number; anything longer is not a quantity."""
 
@@ -57,12 +60,21 @@ def find_quantities(text: str) -> list[Quantity]:
 
 
 def scaled_quantities(text: str) -> list[Quantity]:
-    """The same with the size that the next word gives: ``1.5 million`` is 1,500,000, and ``2 hours`` are 120."""
+    """The same with the size that the next word gives, which may also follow a number in words: ``1.5 million`` is
+    1,500,000, and ``two hours`` are 120."""
+    words = {match.end(): match.start() for match in _SPELLED.finditer(text)}
     found = []
-    for quantity in find_quantities(text):
-        scale = _SCALE.match(text, quantity.end)
-        found.append(replace(quantity, size=quantity.size * SCALES[scale[1].lower()]) if scale else quantity)
+    for quantity in find_quantities(_SPELLED.sub(_digits, text) if words else text):
+        scale = None if quantity.date else SCALE.match(text, quantity.end)
+        size = quantity.size * _SCALES[scale[1].lower()] if scale else quantity.size
+        found.append(replace(quantity, start=words.get(quantity.end, quantity.start), size=size))
     return found
+
+
+def _digits(match: re.Match[str]) -> str:
+    """The digits of a number in words, as long as the words, so that places in the text stay the same."""
+    word = match[1].lower()
+    return str(_WORDS.index(word) + 1 if word in _WORDS else 1).rjust(len(word))
 
 
 def _date(match: re.Match[str]) -> Quantity | None:

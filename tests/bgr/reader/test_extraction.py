@@ -13,7 +13,7 @@ from bgr.models.extractive_reader import (
     ReaderScores,
 )
 from bgr.reader.evidence import FactTexts, cases
-from bgr.reader.extraction import choose_names, extract, says
+from bgr.reader.extraction import choose_names, comparison, extract, says
 
 CONFIG = ExtractiveReaderConfig(labels=["cast member", "capital"], units=["", "minute"])
 QUESTION = "Does Alpha run for more than 1,000 minutes ?"
@@ -152,6 +152,51 @@ def test_a_number_is_verified_against_that_of_the_question(operator, text):
 @pytest.mark.parametrize(("token", "text"), [(1, "yes"), (9, "no")])
 def test_words_are_verified_by_whether_the_question_has_them(token, text):
     assert answer("verify", operator="said", start=[token], end=[token]).text == text
+
+
+def verified(question, value):
+    """What is read where the model does not tell one comparison from another; the question ends with its number."""
+    fact = f"Alpha runs for {value} minutes ."
+    spans, numbers = words_of(fact)
+    asked_spans, asked = words_of(question)
+    here = FactTexts([fact], [spans], [numbers], question, asked_spans, asked)
+    some = vars(scores("verify", quantity=[4], asked=[7])) | {
+        "operator": torch.zeros(1, len(OPERATORS)),
+        "asked": torch.tensor(asked).nan_to_num(float("-inf")),
+        "asked_operator": torch.zeros(len(asked), len(OPERATORS)),
+        "asked_lengths": torch.tensor([len(asked)]),
+    }
+    rows = {name: some[name][: len(spans)] for name in ("start", "end", "first", "last", "quantity", "unit", "case")}
+    one = {"support": some["support"][:1], "label": some["label"][:1], "lengths": torch.tensor([len(spans)])}
+    one |= {"question": torch.zeros(1, dtype=torch.long), "names": torch.zeros(0, 2, dtype=torch.long)}
+    [found] = extract(ReaderScores(**{**some, **rows, **one, "named": torch.zeros(0)}), [here], CONFIG)
+    return found.text
+
+
+@pytest.mark.parametrize(
+    ("words", "less", "same", "greater"),
+    [
+        ("more than", "no", "no", "yes"),
+        ("over", "no", "no", "yes"),
+        ("at least", "no", "yes", "yes"),
+        ("shorter than", "yes", "no", "no"),
+        ("no more than", "yes", "yes", "no"),
+        ("exactly", "no", "yes", "no"),
+        ("other than", "yes", "no", "yes"),
+    ],
+)
+def test_the_words_before_a_number_say_how_it_compares(words, less, same, greater):
+    question = f"Does Alpha run for {words} 90"
+    assert [verified(question, value) for value in (80, 90, 100)] == [less, same, greater]
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [("Is it 90 minutes or more ?", ">="), ("Is it about 90 minutes long ?", None), ("Is it long ?", None)],
+)
+def test_what_a_question_says_of_a_number(question, said):
+    start = max(0, question.find("90"))
+    assert comparison(question, (start, start + 2)) == said
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from bgr.data.reasongraphqa.paraphrase.pair import Wording
 from bgr.data.reasongraphqa.paraphrase.roles import moves_name, regroups, reverses_relation
 from bgr.data.reasongraphqa.paraphrase.structure import compares_another
 from bgr.data.reasongraphqa.paraphrase.vocabulary import lost_ideas, new_ideas
-from bgr.data.reasongraphqa.paraphrase.wording import Measure, directions, holds, mask, measures, negations
+from bgr.data.reasongraphqa.paraphrase.wording import directions, holds, mask, negations
+from bgr.utils.measures import Measure, measures
 from bgr.utils.quantities import MONTHS, find_quantities
 
 MAX_CHARACTERS = 400

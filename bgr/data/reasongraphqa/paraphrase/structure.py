@@ -13,7 +13,8 @@ from itertools import islice
 
 from bgr.data.reasongraphqa.paraphrase.relations import ROLES
 from bgr.data.reasongraphqa.paraphrase.vocabulary import ideas, places
-from bgr.data.reasongraphqa.paraphrase.wording import DIRECTIONS, NAME, measures
+from bgr.data.reasongraphqa.paraphrase.wording import DIRECTIONS, NAME
+from bgr.utils.measures import measures
 
 _PAIR = re.compile(rf"{NAME},? (?:and|or) (?:the )?{NAME}")
 _OBJECT = re.compile(rf" (?:by |in |of |for |with )?(?:the )?{NAME}")

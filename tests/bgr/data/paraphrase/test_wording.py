@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgr.data.reasongraphqa.paraphrase.wording import directions, holds, mask, measures, negations
+from bgr.data.reasongraphqa.paraphrase.wording import directions, holds, mask, negations
+from bgr.utils.measures import measures
 
 
 @pytest.mark.parametrize(
