@@ -32,6 +32,10 @@ class ScoredSearch(Search):
     def subset(self, indices: np.ndarray) -> ScoredSearch:
         """See `Search`; the statistics are those of the subset."""
 
+    def count_texts(self, word: str) -> int:
+        """The number of texts that have a word."""
+        return int(np.count_nonzero(self.scores(word)))
+
     def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
         """See `Search`."""
         return [best(self.scores(query), k) for query in queries]
@@ -108,6 +112,10 @@ class CountedBm25Search(ScoredSearch):
             return row, count
         live = self.mask[row]
         return row[live], count[live]
+
+    def count_texts(self, word: str) -> int:
+        """See `ScoredSearch`."""
+        return len(self.texts_with(word)[0])
 
     @cached_property
     def mask(self) -> np.ndarray:

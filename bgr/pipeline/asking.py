@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bgr.collection.corpus import Passage
@@ -12,6 +14,7 @@ from bgr.pipeline.graphs import DirectedGraphs
 from bgr.reader.answer import Answer
 from bgr.reader.reader import ReaderAnswer, ReaderInput
 from bgr.retrievers.base import Query, RetrievalResult
+from bgr.retrievers.graph_hop.known_words import KnownWords, words_of
 from bgr.retrievers.graph_hop.options import MAX_FACTS
 from bgr.retrievers.graph_hop.reconstruction import subgraph_confidence
 from bgr.utils.progress import progress_bar
@@ -60,6 +63,36 @@ def find_candidates(
                 found[row] = tuple(collection.corpus[index] for index in one.indices.tolist())
             bar.update(len(part))
     return found
+
+
+def correct_spelling(
+    queries: Sequence[Query], words: KnownWords, vocabulary: Container[str], collection: Collection | None
+) -> tuple[list[Query], list[tuple[str, ...]]]:
+    """The queries with their typing mistakes corrected, and what was changed in each (`KnownWords.corrected`). What is
+    told is told by a query's candidates, or by the collection in which they are searched."""
+    corrected: list[Query] = []
+    notes: list[tuple[str, ...]] = []
+    for query in queries:
+        if query.candidates is None and collection is not None:
+            told: Callable[[str], int] = collection.bm25.count_texts
+        else:
+            told = _counted(query.facts)
+        question, changed = words.corrected(query.question, told, vocabulary)
+        corrected.append(replace(query, question=question))
+        notes.append(changed)
+    return corrected, notes
+
+
+def _counted(facts: Sequence[str]) -> Callable[[str], int]:
+    """The number of facts that have a word; they are read when it is first asked for."""
+    counts: Counter[str] = Counter()
+
+    def count(word: str) -> int:
+        if not counts:
+            counts.update(one for fact in facts for one in set(words_of(fact)))
+        return counts[word]
+
+    return count
 
 
 def check_pool(pool: int | None) -> None:

@@ -10,28 +10,25 @@ from bgr.retrievers.graph_hop.options import MAX_FACTS
 from bgr.utils.json_utils import text_problem
 
 
-def check_questions(queries: Sequence[Query]) -> None:
-    """Check that every query asks something; DataError otherwise."""
-    for number, query in enumerate(queries):
-        if not query.question.strip():
-            raise DataError(f"query {number}: the question is empty")
-
-
 def check_queries(queries: Sequence[Query]) -> None:
-    """Check questions and candidates.
+    """Check questions, and candidates where they are given.
 
     Raises:
         DataError: a query has no fact, more than `MAX_FACTS`, no question, or a text that is too long or not valid
             UTF-8.
     """
-    check_questions(queries)
     for number, query in enumerate(queries):
-        if not query.facts:
-            raise DataError(f"query {number}: there are no facts")
-        if len(query.facts) > MAX_FACTS:
-            raise DataError(f"query {number}: {len(query.facts)} facts, allowed: {MAX_FACTS}")
+        if not query.question.strip():
+            raise DataError(f"query {number}: the question is empty")
+    for number, query in enumerate(queries):
         if found := text_problem(query.question):
             raise DataError(f"query {number}: the question {found}")
-        for place, fact in enumerate(query.facts):
+        if query.candidates is None:
+            continue
+        if not query.candidates:
+            raise DataError(f"query {number}: there are no facts")
+        if len(query.candidates) > MAX_FACTS:
+            raise DataError(f"query {number}: {len(query.candidates)} facts, allowed: {MAX_FACTS}")
+        for place, fact in enumerate(query.candidates):
             if found := text_problem(fact):
                 raise DataError(f"query {number}: fact {place} {found}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -18,8 +19,8 @@ from bgr.models.checkpoint import load_tokenizer
 from bgr.models.config import DIRECTIONS
 from bgr.models.pool_ranker import PoolRanker
 from bgr.models.retriever import BgrRetriever
-from bgr.pipeline.asking import check_pool, find_candidates, make_answer, with_facts
-from bgr.pipeline.checks import check_questions
+from bgr.pipeline.asking import check_pool, correct_spelling, find_candidates, make_answer, with_facts
+from bgr.pipeline.checks import check_queries
 from bgr.pipeline.directions import Directions
 from bgr.pipeline.graphs import DirectedGraphs
 from bgr.pipeline.hub import find_checkpoint, upload
@@ -52,7 +53,8 @@ class BgrPipeline(Directions, Retriever):
         forward, backward, tokenizer, device, precision: as for `Directions`.
         settings: rule and γ of each rule.
         reader: answers from the graph; ``None`` for graphs alone.
-        words: those of the training questions, to warn of questions that are unlike them.
+        words: those of the training questions, to correct typing mistakes and to warn of questions that are unlike
+            them.
         ranker: orders the candidates that are found in a collection; default: the pruners do.
 
     Raises:
@@ -267,10 +269,13 @@ class BgrPipeline(Directions, Retriever):
         """One answer for each question, in order; see `answer`.
 
         Queries without candidates find theirs in the collection. Where nothing is found, the graph is empty, and the
-        question is not answerable.
+        question is not answerable. Typing mistakes are corrected before, which `Answer.warnings` tells.
         """
-        check_questions(queries)
+        check_queries(queries)
         check_pool(pool)
+        asked, notes = queries, [tuple[str, ...]()] * len(queries)
+        if self.words is not None:
+            queries, notes = correct_spelling(queries, self.words, self._vocabulary, collection)
         documents: list[tuple[Passage, ...] | None] = [None] * len(queries)
         first = 0
         if collection is not None and any(query.candidates is None for query in queries):
@@ -286,7 +291,15 @@ class BgrPipeline(Directions, Retriever):
         retrieved = self.retrieve_directions([queries[row] for row in some], progress=progress)
         for row, graphs in zip(some, retrieved, strict=True):
             found[row] = graphs
-        return self._read_answers(queries, found, documents, progress=progress)
+        answers = self._read_answers(queries, found, documents, progress=progress)
+        return [
+            replace(answer, question=query.question, warnings=(*note, *answer.warnings))
+            for query, note, answer in zip(asked, notes, answers, strict=True)
+        ]
+
+    @cached_property
+    def _vocabulary(self) -> frozenset[str]:
+        return frozenset(self.tokenizer.get_vocab())
 
     def _read_answers(
         self,

@@ -46,3 +46,19 @@ def with_typo(text: str, draw: random.Random) -> str:
         )
     )
     return " ".join(words)
+
+
+def one_mistake_before(word: str) -> dict[str, float]:
+    """What may have been meant by a misspelled word of letters a to z, each with its probability to become this word, up
+    to a factor: a mistake of the kinds of `with_typo`, of which a wrong letter may be any of 25 others, or any letter too
+    much."""
+    cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    letters = string.ascii_lowercase
+    rare = 1 / (len(letters) - 1)
+    found = dict.fromkeys((a + b[1:] for a, b in cuts if b), rare)
+    found |= dict.fromkeys((a + one + b[1:] for a, b in cuts if b for one in letters), rare)
+    found |= dict.fromkeys((a + b[1:] for a, b in cuts if b and a.endswith(b[0])), 1.0)
+    found |= dict.fromkeys((a + b[1] + b[0] + b[2:] for a, b in cuts if len(b) > 1), 1.0)
+    found |= dict.fromkeys((a + one + b for a, b in cuts for one in letters), 1.0)
+    found.pop(word, None)
+    return found

@@ -94,6 +94,19 @@ def test_a_strange_question_gets_a_warning(small_checkpoint, ask, capsys):
     )
 
 
+def test_a_typing_mistake_is_corrected_and_told(small_checkpoint, ask, capsys):
+    KnownWords.learn([QUESTION, OTHER] * 3).save(small_checkpoint)
+    misspelled = QUESTION.replace("country", "counrty")
+    answers = []
+    for question in (QUESTION, misspelled):
+        assert main(ask("--json", question)) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    right, found = answers
+    assert found["warnings"] == ["“counrty” is read as “country”", *right["warnings"]]
+    assert found["question"] == misspelled
+    assert found | {"warnings": 0, "question": 0} == right | {"warnings": 0, "question": 0}
+
+
 def test_python_asks_with_the_same_options(small_checkpoint, tmp_path):
     (tmp_path / "facts.txt").write_text("\n".join(FACTS))
     options = AskOptions(questions=[QUESTION], checkpoint=small_checkpoint, facts=tmp_path / "facts.txt")

@@ -153,7 +153,7 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
             ranker.save_pretrained(folder)
     known = KnownWords.learn(example.question for example in data.splits["train"])
     if start and (before := KnownWords.of(Path(start))) is not None:  # the weights have read those words too
-        known = KnownWords(known.words | before.words)
+        known += before
     known.save(run.out)
     settings.save(run.out)  # it marks the run as complete
     complete_folder(run.out)

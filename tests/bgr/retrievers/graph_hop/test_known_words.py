@@ -13,7 +13,7 @@ def known():
 
 
 def test_only_words_of_several_questions_are_learned(known):
-    assert known.words == {"who", "the", "film"}
+    assert known.counts == {"who": 3, "the": 3, "film": 3}
 
 
 @pytest.mark.parametrize(
@@ -34,10 +34,47 @@ def test_warnings(known, question, unknown):
     assert unknown in "".join(found)
 
 
+@pytest.mark.parametrize(
+    ("question", "read"),
+    [
+        ("Who made the flim?", "Who made the film?"),
+        (
+            "Who made the film that stars tghe person in tghe filmm?",
+            "Who made the film that stars the person in the film?",
+        ),
+        ("Who made the fim?", "Who made the film?"),
+        ("who made persna", "who made persona"),  # a word of a fact
+        ("Who made the film Persna?", "Who made the film Persna?"),  # a name with a capital
+        ("Who made film-no 3fil?", "Who made film-no 3fil?"),
+        ("Who's in the film?", "Who's in the film?"),
+        ("wer hat den flim gedreht", "wer hat den flim gedreht"),  # strange
+        ("who mde", "who made"),
+    ],
+)
+def test_corrections(question, read):
+    known = KnownWords(dict.fromkeys("who made the film in that stars person".split(), 3))
+    told = {"persona": 2, "personal": 1}
+    found, notes = known.corrected(question, lambda word: told.get(word, 0))
+    assert found == read
+    changed = {(a, b) for a, b in zip(question.split(), read.split(), strict=True) if a != b}
+    assert len(notes) == len(changed)
+
+
+def test_the_most_frequent_word_is_meant():
+    words = KnownWords({"film": 9, "firm": 8, "the": 3, "who": 3})
+    assert words.corrected("the fim", lambda word: 0) == ("the film", ("“fim” is read as “film”",))
+
+
+def test_the_words_of_two_trainings(known):
+    assert (known + KnownWords({"film": 2, "kelvin": 1})).counts == {"who": 3, "the": 3, "film": 5, "kelvin": 1}
+
+
 def test_stored_beside_a_checkpoint(known, tmp_path):
     assert KnownWords.of(tmp_path) is None
     known.save(tmp_path)
-    assert KnownWords.of(tmp_path).words == known.words
+    assert KnownWords.of(tmp_path).counts == known.counts
+    (tmp_path / FILE).write_text("film\nwho 7\n", encoding="utf-8")  # an earlier version had no counts
+    assert KnownWords.of(tmp_path).counts == {"film": 1, "who": 7}
     (tmp_path / FILE).write_bytes(b"\xff\xfe")
     with pytest.raises(CheckpointError, match="cannot be read"):
         KnownWords.of(tmp_path)
