@@ -49,9 +49,9 @@ def with_typo(text: str, draw: random.Random) -> str:
 
 
 def one_mistake_before(word: str) -> dict[str, float]:
-    """What may have been meant by a misspelled word of letters a to z, each with its probability to become this word, up
-    to a factor: a mistake of the kinds of `with_typo`, of which a wrong letter may be any of 25 others, or any letter too
-    much."""
+    """What may have been meant by a misspelled word of the letters a to z, each with its probability to become this
+    word, up to a factor: by a mistake of the kinds of `with_typo`, where a wrong letter is one of 25, or by any letter
+    too much."""
     cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
     letters = string.ascii_lowercase
     rare = 1 / (len(letters) - 1)

@@ -1,5 +1,6 @@
-"""The words of the training questions, by which typing mistakes are corrected, and a question is seen to be unlike them:
-in another language, or about something else. Words of the candidates count as known, since names come from there."""
+"""The words of the training questions, by which typing mistakes are corrected, and a question is seen to be unlike
+them: in another language, or about something else. Words of the candidates count as known, since names come from
+there."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgr.utils.spelling import hasty, with_typo, without_mark
+from bgr.utils.spelling import hasty, one_mistake_before, with_typo, without_mark
 
 QUESTION = "Which film by Ingmar Bergman from 1966 was made before Persona?"
 
@@ -36,3 +36,22 @@ def test_every_way_of_haste_occurs_and_repeats():
     assert hasty(QUESTION, random.Random(5)) == hasty(QUESTION, random.Random(5))
     assert hasty("Why?", random.Random(0)).lower() in ("why", "why?")
     assert without_mark("Who is it ? ") == "Who is it"
+
+
+@given(st.text("abcxyz", min_size=4, max_size=9), st.integers(0, 10_000))
+def test_what_was_meant_is_among_what_is_one_mistake_before(word, seed):
+    typed = with_typo(word, random.Random(seed))
+    assert typed == word or one_mistake_before(typed)[word] > 0
+
+
+@given(st.text("abc", min_size=1, max_size=5))
+def test_before_one_mistake_no_text_is_farther(word):
+    found = one_mistake_before(word)
+    assert word not in found
+    assert all(distance(one, word) == 1 or sorted(one) == sorted(word) for one in found)
+
+
+def test_some_mistakes_are_more_likely_than_others():
+    found = one_mistake_before("fillm")
+    assert found["film"] == found["fillmy"] == found["fillim"] == found["flilm"] == 1  # one twice, missing, swapped
+    assert found["fills"] == found["film"] / 25
