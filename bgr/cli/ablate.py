@@ -129,8 +129,8 @@ Writes database.md and database.json, with the scores of every question.""",
             "spelling": Command(
                 summary="quality of graphs and answers for questions as people type them",
                 description="""\
-Every question of the split is asked as it is written, in lower case, without its question mark, with one typing
-mistake, and with all three. Writes spelling.md and spelling.json.""",
+Every question of the split is asked as it is written, in lower case, without its question mark, with one and with two
+typing mistakes, and with one in lower case and without the mark. Writes spelling.md and spelling.json.""",
                 options=AblateSpellingOptions,
                 run=run_spelling,
                 example="bgr ablate spelling --checkpoint work/checkpoint --data work/data --out work/spelling",

@@ -79,12 +79,10 @@ def run(options: DemoOptions) -> Output:
 
 
 def _further(checkpoint: Path) -> tuple[Words, Words]:
-    """As `NEW`, for weights that start as those of a checkpoint, at half of the learning rates."""
-    halved = "--model.learning_rate=5e-4", "--model.matrix_learning_rate=1.5e-3"
-    reader = "--config", "reader_demo", "--init", str(checkpoint / "reader"), "--model.init_share=0.5"
+    """As `NEW`, for weights that start as those of a checkpoint."""
     return (
         ("--config", "further", "--init", str(checkpoint), "--data.dev_limit=500"),
-        (*reader, *halved, "--trainer.max_epochs=1"),
+        ("--config", "reader_further", "--init", str(checkpoint / "reader")),
     )
 
 

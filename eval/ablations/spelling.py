@@ -1,4 +1,4 @@
-"""`bgr ablate spelling`: the same questions in lower case, without a question mark, with a typing mistake."""
+"""`bgr ablate spelling`: the same questions in lower case, without a question mark, with typing mistakes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ SPELLINGS: Mapping[str, Callable[[str, random.Random], str]] = {
     "lower case": lambda question, draw: question.lower(),
     "no question mark": lambda question, draw: without_mark(question),
     "one typing mistake": with_typo,
-    "all three": lambda question, draw: with_typo(without_mark(question), draw).lower(),
+    "two typing mistakes": lambda question, draw: with_typo(with_typo(question, draw), draw),
+    "lower, no mark, one mistake": lambda question, draw: with_typo(without_mark(question), draw).lower(),
 }
 COLUMNS = ("GM", "F1", "exact")
 """The scores of a question, in the order of `question_scores`."""
