@@ -329,10 +329,10 @@ _WORD = re.compile(r"[^\W_]+")
 
 def comparison(question: str, place: tuple[int, int]) -> str | None:
     """What a question says of the number at some characters, such as ``<=`` for *at most 90*; ``None`` if it is only
-    near (*about 90*), or no number is there."""
+    near (*about 90*), may be equal or the first (*from 1990*), or no number is there."""
     for measure in measures(question):
         if measure.start < place[1] and place[0] < measure.end:
-            return None if measure.op == "~" else measure.op
+            return None if measure.op == "~" or measure.cue.endswith("from") else measure.op
     return None
 
 

@@ -192,7 +192,13 @@ def test_the_words_before_a_number_say_how_it_compares(words, less, same, greate
 
 @pytest.mark.parametrize(
     ("question", "said"),
-    [("Is it 90 minutes or more ?", ">="), ("Is it about 90 minutes long ?", None), ("Is it long ?", None)],
+    [
+        ("Is it 90 minutes or more ?", ">="),
+        ("Is it less than two hours and 90 minutes long ?", "="),
+        ("Is it about 90 minutes long ?", None),
+        ("Is it from 90 ?", None),
+        ("Is it long ?", None),
+    ],
 )
 def test_what_a_question_says_of_a_number(question, said):
     start = max(0, question.find("90"))
