@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,8 +14,7 @@ from bgr.models.encoder import SentenceStates
 from bgr.models.numbers import token_numbers
 from bgr.models.ragged import Rows, StoredRows
 from bgr.models.truncation import Truncation, token_spans, tokenize
-
-_DIGIT = re.compile(r"\d")
+from bgr.utils.quantities import has_quantity
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ class Sentences:
 def _numbers(tokenizer: Any, texts: Sequence[str], rows: Sequence[Sequence[int]], max_tokens: int) -> Tensor:
     """The number that each token is a part of, for the tokens `rows` of the texts. *Shape:* ``[total]``."""
     found = [[math.nan] * len(row) for row in rows]
-    having = [number for number, text in enumerate(texts) if _DIGIT.search(text)]
+    having = [number for number, text in enumerate(texts) if has_quantity(text)]
     if having:
         read = token_spans(tokenizer, [texts[number] for number in having], max_tokens)
         for number, spans in zip(having, read, strict=True):

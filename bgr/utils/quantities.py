@@ -21,6 +21,7 @@ _DATE = re.compile(
 )
 # possessive, so that a text of a hundred thousand digits is not tried in every way
 _NUMBER = re.compile(r"(?<![\w.,])[-−]?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?(?:[eE][-+]?\d{1,3})?(?![\w])")
+_DIGIT = re.compile(r"\d")
 HOURS = ("hour", "hours", "hr", "hrs")
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12} | dict.fromkeys(
     HOURS, 60.0
@@ -59,6 +60,11 @@ def find_quantities(text: str) -> list[Quantity]:
             plain = match[0].replace(",", "").replace("−", "-")
             found.append(Quantity(match.start(), match.end(), float(plain), plain))
     return sorted(found, key=lambda quantity: quantity.start)
+
+
+def has_quantity(text: str) -> bool:
+    """Whether `scaled_quantities` may find something, at a fraction of its time."""
+    return _DIGIT.search(text) is not None or _SPELLED.search(text) is not None
 
 
 def scaled_quantities(text: str) -> list[Quantity]:

@@ -34,6 +34,13 @@ def test_a_number_is_read_with_its_scale(text, token, number):
     assert inside == pytest.approx(number, rel=1e-8, nan_ok=True)
 
 
+def test_sentences_have_the_numbers_in_words_too(tokenizer):
+    texts = ["under two hours", "two films", "under 2 hours"]
+    rows = Sentences(texts, tokenizer, max_tokens=64).rows
+    found = [row[~row.isnan()].unique().tolist() for row in rows.numbers.split(rows.lengths.tolist())]
+    assert found == [[120], [], [120]]
+
+
 def test_a_token_without_characters_has_no_number():
     assert math.isnan(token_numbers("7 films", [(0, 0), (0, 1)])[0])
 
