@@ -11,16 +11,22 @@ import torch
 from tqdm import tqdm
 
 from bgr.models.batching import Sentences, make_batch
+from bgr.models.ragged import Rows
 from bgr.models.retriever import BgrRetriever
 from bgr.models.state_cache import cache_encoded
+from bgr.models.verifier import Verifier
 from bgr.pipeline.checks import check_queries
 from bgr.pipeline.graphs import DirectedGraphs
 from bgr.retrievers.base import Query, truncated_texts
 from bgr.retrievers.graph_hop.decode import EXPLORE, decode
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.retrievers.graph_hop.prune import kept_columns, unpruned
+from bgr.retrievers.graph_hop.verify import considered, verified
 from bgr.utils.devices import autocast, hold_in, pick_device, pick_precision
 from bgr.utils.ray_map import RayOptions
+
+VERIFIED = 16
+"""Questions that a verifier reads together."""
 
 GROUP = 128
 """Number of questions whose sentences are encoded and kept in memory together."""
@@ -32,6 +38,7 @@ class Directions:
     Args:
         forward, backward: the two retrievers; in bfloat16 they cannot be trained further (`bgr.utils.devices.hold_in`).
         tokenizer: the encoder's tokenizer.
+        verifier: reads the facts that both directions consider once more; ``None`` for the directions alone.
         device: device of the models; default: the GPU if there is one.
         precision: ``"32"`` or ``"bf16"``; default: bfloat16 if it is fast on the device.
 
@@ -45,6 +52,7 @@ class Directions:
         backward: BgrRetriever,
         tokenizer: Any,
         *,
+        verifier: Verifier | None = None,
         device: str | torch.device | None = None,
         precision: str | None = None,
     ) -> None:
@@ -59,6 +67,9 @@ class Directions:
         for model in (forward, backward):
             hold_in(model, self.precision, but=model.pruner)
         self.tokenizer = tokenizer
+        self.verifier = verifier
+        if verifier is not None:
+            torch.nn.Module.to(verifier, self.device).eval()
         self.kept: tuple[Sentences, Sentences] | None = None
 
     def keep_facts(
@@ -103,6 +114,8 @@ class Directions:
                     _walk(model, read, group, batch_size)
                     for model, read in ((self.forward, forward), (self.backward, backward))
                 ]
+                if self.verifier is not None:
+                    results = self._verify(group, (forward, backward), results)
             cut = [
                 one.truncated | other.truncated
                 for one, other in ((forward.questions, backward.questions), (forward.facts, backward.facts))
@@ -112,7 +125,60 @@ class Directions:
             found += [DirectedGraphs(*each) for each in zip(*results, lost, kept, strict=True)]
         return found
 
-    def _read(self, queries: Sequence[Query]) -> list[_Read]:
+    def _verify(
+        self, queries: Sequence[Query], read: tuple[_Read, _Read], results: list[list[DirectionResult]]
+    ) -> list[list[DirectionResult]]:
+        """The results of both directions after the verifier has read what they consider."""
+        assert self.verifier is not None
+        most, weight = self.verifier.config.most, self.verifier.config.weight
+        facts = [considered(forward, backward, most) for forward, backward in zip(*results, strict=True)]
+        samples = [(query.question, [query.facts[n] for n in some]) for query, some in zip(queries, facts, strict=True)]
+        logits = self.judge(samples, [list(some.values()) for some in facts], read)
+        gains = [
+            {fact: weight * logit for fact, logit in zip(*each, strict=True)}
+            for each in zip(facts, logits, strict=True)
+        ]
+        return [
+            [verified(*each, model.config.threshold, forward=way) for each in zip(one, gains, strict=True)]
+            for one, model, way in zip(results, (self.forward, self.backward), (True, False), strict=True)
+        ]
+
+    @torch.inference_mode()
+    def judge(
+        self,
+        samples: Sequence[tuple[str, Sequence[str]]],
+        odds: Sequence[Sequence[tuple[float, float]]],
+        read: tuple[_Read, _Read] | None = None,
+    ) -> list[list[float]]:
+        """The verifier's logit of each fact of each ``(question, facts)``, given the log-odds of each by both
+        directions. `read` are sentences that are encoded already."""
+        assert self.verifier is not None
+        found: list[list[float]] = [[] for _ in samples]
+        rows = [row for row, (_, facts) in enumerate(samples) if facts]
+        for start in range(0, len(rows), VERIFIED):
+            part = rows[start : start + VERIFIED]
+            states = self.joint_states([samples[row] for row in part], read)
+            given = torch.tensor([both for row in part for both in odds[row]], device=self.device)
+            logits = iter(self.verifier(*states, given).tolist())
+            for row in part:
+                found[row] = [next(logits) for _ in odds[row]]
+        return found
+
+    @torch.inference_mode()
+    def joint_states(
+        self, samples: Sequence[tuple[str, Sequence[str]]], read: tuple[_Read, _Read] | None = None
+    ) -> tuple[Rows, Rows, torch.Tensor]:
+        """What a verifier reads: the states of both directions beside each other, of questions and of distinct facts,
+        and the facts of each question as in `Batch`. `read` are sentences that are encoded already."""
+        one, two = read or self._read([Query(question, facts) for question, facts in samples])
+        batch, other = (make_batch(each.questions, each.facts, samples).to(self.device) for each in (one, two))
+        questions, facts = (
+            _beside(self.forward.encode(ours), self.backward.encode(theirs))
+            for ours, theirs in ((batch.questions, other.questions), (batch.facts, other.facts))
+        )
+        return questions, facts, batch.candidates
+
+    def _read(self, queries: Sequence[Query]) -> tuple[_Read, _Read]:
         """Questions and facts after the frozen layers, for each direction; computed once if these are the same. Facts
         come from the cache of `keep_facts` if it contains all of them; of others only those are read that one of the
         directions keeps."""
@@ -136,7 +202,7 @@ class Directions:
             for sentences, wanted in ((one.questions, None), (one.facts, needed)):
                 if sentences.states is None:  # else they are kept, or those of the other direction
                     sentences.lower(model.encoder, wanted)
-        return read
+        return read[0], read[1]
 
 
 def read_alike(forward: BgrRetriever, backward: BgrRetriever) -> bool:
@@ -185,6 +251,11 @@ def _kept_facts(
         assert columns is not None
         chosen.append([column for column in columns[0].tolist() if column >= 0])
     return chosen
+
+
+def _beside(one: Rows, two: Rows) -> Rows:
+    """The same sentences with the states of both."""
+    return Rows(torch.cat([one.flat, two.flat], 1), one.lengths, one.ids, one.numbers)
 
 
 @torch.inference_mode()

@@ -31,9 +31,10 @@ from bgr.models.loading import Shared, load_weights, read_config
 from bgr.models.pool_ranker import PoolRanker, RankerConfig
 from bgr.models.retriever import BgrRetriever
 from bgr.models.truncation import Truncation
+from bgr.models.verifier import Verifier, VerifierConfig
 from bgr.retrievers.graph_hop.completeness import Refusal
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
-from bgr.retrievers.graph_hop.options import RANKER
+from bgr.retrievers.graph_hop.options import RANKER, VERIFIER
 from bgr.utils.json_utils import repr_short
 from bgr.utils.settings import STRICT, load_settings, one_of, problems, save_settings
 
@@ -144,6 +145,16 @@ def load_ranker(folder: Path) -> PoolRanker | None:
     config = read_config(home / "config.json", RankerConfig)
     ranker: PoolRanker = load_weights(home, PoolRanker, config)
     return ranker
+
+
+def load_verifier(folder: Path) -> Verifier | None:
+    """The verifier of a checkpoint, if it has one; as `load_retriever`, which has the errors."""
+    home = folder / VERIFIER
+    if not home.exists():
+        return None
+    config = read_config(home / "config.json", VerifierConfig)
+    verifier: Verifier = load_weights(home, Verifier, config)
+    return verifier
 
 
 def load_model(home: Path, config: BgrConfig, shared: Shared, kind: type[BgrRetriever] = BgrRetriever) -> BgrRetriever:
