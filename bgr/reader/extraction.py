@@ -27,8 +27,10 @@ BEST_SPANS = 16
 ALONE = 0.15
 """How much less probable the name of what is counted is if one fact alone has it. Chosen on dev."""
 
-WORDS = 6.0
-"""What the words around a number of the question add to the logit of the comparison that they say. Chosen on dev."""
+SAID, NOT_SAID = 20.0, 6.0
+"""What is added to the logit of the comparison that the words around a number of the question say, and to that of
+equality if they say none. The first is more than any score, since the reader was not trained on *at least* and *at
+most*; the second was chosen on dev."""
 
 _ORDERS = {words: OPERATORS.index(words if words == "!=" else words[0]) for words in ("=", "!=", "<", "<=", ">", ">=")}
 
@@ -221,7 +223,7 @@ class _Reading:
         words = comparison(self.texts.question, self.texts.asked_spans[place])
         orders = (self.operator + self.asked_operator[place])[: OPERATORS.index("said")].float()
         if words is not None:
-            orders[_ORDERS[words]] += WORDS
+            orders[_ORDERS[words]] += NOT_SAID if words == "=" else SAID
         orders = orders.softmax(0)
         operator = OPERATORS[int(orders.argmax())]
         same = [n for n, one in enumerate(numbers) if one == numbers[place]]

@@ -16,7 +16,7 @@ from bgr.reader.evidence import FactTexts, cases
 from bgr.reader.extraction import choose_names, comparison, extract, says
 
 CONFIG = ExtractiveReaderConfig(labels=["cast member", "capital"], units=["", "minute"])
-QUESTION = "Does Alpha run for more than 1,000 minutes ?"
+QUESTION = "Does Alpha run for just about 1,000 minutes ?"
 FACTS = ["Alpha runs for 1,120 minutes .", "Beta runs for 90 minutes ."]
 LOW, HIGH = -9.0, 9.0
 NAN = float("nan")
@@ -154,14 +154,14 @@ def test_words_are_verified_by_whether_the_question_has_them(token, text):
     assert answer("verify", operator="said", start=[token], end=[token]).text == text
 
 
-def verified(question, value):
-    """What is read where the model does not tell one comparison from another; the question ends with its number."""
+def verified(question, value, scored=(0.0, 0.0, 0.0, 0.0, 0.0)):
+    """What is read with these scores of the operators, by default none; the question ends with its number."""
     fact = f"Alpha runs for {value} minutes ."
     spans, numbers = words_of(fact)
     asked_spans, asked = words_of(question)
     here = FactTexts([fact], [spans], [numbers], question, asked_spans, asked)
     some = vars(scores("verify", quantity=[4], asked=[7])) | {
-        "operator": torch.zeros(1, len(OPERATORS)),
+        "operator": torch.tensor([scored]),
         "asked": torch.tensor(asked).nan_to_num(float("-inf")),
         "asked_operator": torch.zeros(len(asked), len(OPERATORS)),
         "asked_lengths": torch.tensor([len(asked)]),
@@ -188,6 +188,12 @@ def verified(question, value):
 def test_the_words_before_a_number_say_how_it_compares(words, less, same, greater):
     question = f"Does Alpha run for {words} 90"
     assert [verified(question, value) for value in (80, 90, 100)] == [less, same, greater]
+
+
+def test_words_that_the_reader_was_not_trained_on_decide_against_its_scores():
+    scored = [3.0, -13.0, -3.0, 4.0, -6.0]  # for "at most" it would say "greater"
+    found = [verified("Does Alpha run for at most 90", value, scored) for value in (80, 90, 100)]
+    assert found == ["yes", "yes", "no"]
 
 
 @pytest.mark.parametrize(
