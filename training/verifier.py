@@ -20,7 +20,7 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.candidate_sets import CandidateSets
-from bgr.data.reasongraphqa.io.dataset import load_split
+from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split
 from bgr.models.verifier import Verifier, VerifierConfig
 from bgr.pipeline import BgrPipeline
 from bgr.pipeline.graphs import DirectedGraphs
@@ -90,7 +90,13 @@ def train_verifier(options: VerifierOptions) -> dict[str, dict[str, float]]:
         torch.nn.Module.to(verifier, pipeline.device)
         sets = CandidateSets.read(options.data, seed=options.seed, progress=True)
         source = _Source(pipeline, sets, options.candidates, verifier.config.most)
-        key = hash_texts(str(FORMAT), weights_hash(options.checkpoint), str(options.candidates), str(options.seed))
+        inputs = (
+            weights_hash(options.checkpoint),
+            dataset_hash(options.data),
+            str(options.candidates),
+            str(options.seed),
+        )
+        key = hash_texts(str(FORMAT), *inputs)
         # the last training questions: the directions were trained longest on the first ones, which they know too well
         train = source.samples(searched_examples(options.data, "train", options.questions, last=True), cache, key)
         own = load_split(options.data, "dev", unanswerable=True)[: options.dev_questions]
@@ -201,14 +207,10 @@ class _Dev:
 
     def judged(self, pipeline: BgrPipeline) -> _Dev:
         """With the logits of the pipeline's verifier."""
-        assert pipeline.verifier is not None
-        most = pipeline.verifier.config.most
-        odds = [considered(walk.forward, walk.backward, most) for walk in self.walks]
-        pairs = list(zip(self.examples, odds, strict=True))
-        samples = [(example.question, [example.facts[fact] for fact in some]) for example, some in pairs]
+        queries = [Query(one.question, one.facts) for one in self.examples]
+        results = [walk.forward for walk in self.walks], [walk.backward for walk in self.walks]
         with autocast(pipeline.device, pipeline.precision):
-            logits = pipeline.judge(samples, [list(some.values()) for some in odds])
-        return replace(self, logits=[dict(zip(*each, strict=True)) for each in zip(odds, logits, strict=True)])
+            return replace(self, logits=pipeline.judge(queries, *results))
 
     def weighted(self, pipeline: BgrPipeline, weight: float) -> _Dev:
         """With the logits added to the walks."""

@@ -8,6 +8,7 @@ more than some padding, attention alone is padded.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -16,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers.models.bert.modeling_bert import BertLayer
 
+from bgr.models.ragged import Ragged
 from bgr.utils.devices import for_matrices
 
 LANES = 16
@@ -189,3 +191,17 @@ class PackedLayer(nn.Module):
         query, key, value = self.inputs(self.norms[0](states)).chunk(3, dim=-1)
         states = states + self.dropout(self.out(attend_in_rows(query, key, value, packing, heads=self.heads)))
         return states + self.dropout(self.feed(self.norms[1](states)))
+
+
+def attend_jointly(layers: Iterable[nn.Module], rows: Ragged, owner: Tensor) -> Tensor:
+    """Layers over all tokens of each group of sentences, such as a question and its facts.
+
+    *Shape:* ``s`` rows of states ``[total, d]``, ``owner [s]`` the group of each, from 0 → ``[total, d]``.
+    """
+    order = torch.argsort(owner, stable=True)
+    lengths = torch.zeros(int(owner.max()) + 1, dtype=torch.long, device=owner.device)
+    packing = Packing.of(lengths.index_add(0, owner, rows.lengths))
+    states = rows.select(order).flat
+    for layer in layers:
+        states = layer(states, packing)
+    return Ragged(states, rows.lengths[order]).select(torch.argsort(order)).flat

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from transformers import BertConfig, PretrainedConfig, PreTrainedModel
 
-from bgr.models.attention import PackedLayer, Packing
+from bgr.models.attention import PackedLayer, attend_jointly
 from bgr.models.encoder import SentenceStates
 from bgr.models.linear import round_linears
 from bgr.models.numbers import NumberMarks
@@ -247,7 +247,7 @@ class ExtractiveReaderModel(PreTrainedModel):
         asked, told = self._states(questions), self._states(facts).select(evidence.facts[there])
         sentences = Rows.cat([asked, told])
         states = self._marked(asked, told, sentences, layout, evidence)
-        states = self._in_context(Ragged(states, sentences.lengths), layout)
+        states = self.norm(attend_jointly(self.layers, Ragged(states, sentences.lengths), layout.question))
         first = states[sentences.starts]  # [CLS] of each sentence
         count, tokens = len(asked), len(asked.flat)
         question = layout.question[count:]
@@ -303,13 +303,3 @@ class ExtractiveReaderModel(PreTrainedModel):
         place = torch.cat([torch.zeros_like(layout.question[: len(asked)]), depth.clamp(1, DEPTHS)])
         marked: Tensor = states + self.place(place.repeat_interleave(sentences.lengths))
         return marked
-
-    def _in_context(self, rows: Ragged, layout: Layout) -> Tensor:
-        """The layers over all tokens of each question and its facts. *Shape:* ``[total, d]`` → the same."""
-        order = torch.argsort(layout.question, stable=True)
-        lengths = torch.zeros(layout.shape[0], dtype=torch.long, device=order.device)
-        lengths = lengths.index_add(0, layout.question, rows.lengths)
-        states, packing = rows.select(order).flat, Packing.of(lengths)
-        for layer in self.layers:
-            states = layer(states, packing)
-        return Ragged(self.norm(states), rows.lengths[order]).select(torch.argsort(order)).flat

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PretrainedConfig, PreTrainedModel
 
-from bgr.models.attention import PackedLayer, Packing
+from bgr.models.attention import PackedLayer, attend_jointly
 from bgr.models.numbers import NumberMarks
 from bgr.models.ragged import Ragged, Rows
 from bgr.models.token_match import WAYS, Layout, TokenMarks, TokenMatch
@@ -111,19 +111,9 @@ class Verifier(PreTrainedModel):
         states = states + torch.cat([of_fact.new_zeros(tokens, of_fact.shape[1]), of_fact])
         states = states + torch.cat(self.numbers(questions, told, layout.question[count:]))
         states = states + self.kind[(layout.column > 0).long()].repeat_interleave(sentences.lengths, 0)
-        states = self._in_context(Ragged(states, sentences.lengths), layout)
+        states = self.norm(attend_jointly(self.layers, Ragged(states, sentences.lengths), layout.question))
         first = states[sentences.starts]  # [CLS] of each sentence
         mean = Ragged(states[tokens:], told.lengths).padded().sum(1) / told.lengths[:, None]
         joined = torch.cat([first[count:], mean, first[layout.question[count:]]], 1)
         logits: Tensor = self.out(joined).squeeze(1).float() + odds @ self.slope
         return logits
-
-    def _in_context(self, rows: Ragged, layout: Layout) -> Tensor:
-        """The layers over all tokens of each question and its facts. *Shape:* ``[total, d]`` → the same."""
-        order = torch.argsort(layout.question, stable=True)
-        lengths = torch.zeros(layout.shape[0], dtype=torch.long, device=order.device)
-        lengths = lengths.index_add(0, layout.question, rows.lengths)
-        states, packing = rows.select(order).flat, Packing.of(lengths)
-        for layer in self.layers:
-            states = layer(states, packing)
-        return Ragged(self.norm(states), rows.lengths[order]).select(torch.argsort(order)).flat

@@ -130,14 +130,9 @@ class Directions:
     ) -> list[list[DirectionResult]]:
         """The results of both directions after the verifier has read what they consider."""
         assert self.verifier is not None
-        most, weight = self.verifier.config.most, self.verifier.config.weight
-        facts = [considered(forward, backward, most) for forward, backward in zip(*results, strict=True)]
-        samples = [(query.question, [query.facts[n] for n in some]) for query, some in zip(queries, facts, strict=True)]
-        logits = self.judge(samples, [list(some.values()) for some in facts], read)
-        gains = [
-            {fact: weight * logit for fact, logit in zip(*each, strict=True)}
-            for each in zip(facts, logits, strict=True)
-        ]
+        weight = self.verifier.config.weight
+        judged = self.judge(queries, results[0], results[1], read)
+        gains = [{fact: weight * logit for fact, logit in one.items()} for one in judged]
         return [
             [verified(*each, model.config.threshold, forward=way) for each in zip(one, gains, strict=True)]
             for one, model, way in zip(results, (self.forward, self.backward), (True, False), strict=True)
@@ -146,22 +141,24 @@ class Directions:
     @torch.inference_mode()
     def judge(
         self,
-        samples: Sequence[tuple[str, Sequence[str]]],
-        odds: Sequence[Sequence[tuple[float, float]]],
+        queries: Sequence[Query],
+        forward: Sequence[DirectionResult],
+        backward: Sequence[DirectionResult],
         read: tuple[_Read, _Read] | None = None,
-    ) -> list[list[float]]:
-        """The verifier's logit of each fact of each ``(question, facts)``, given the log-odds of each by both
-        directions. `read` are sentences that are encoded already."""
+    ) -> list[dict[int, float]]:
+        """The verifier's logit of each fact that both directions consider for a query. `read` are sentences that are
+        encoded already."""
         assert self.verifier is not None
-        found: list[list[float]] = [[] for _ in samples]
-        rows = [row for row, (_, facts) in enumerate(samples) if facts]
+        found: list[dict[int, float]] = [{} for _ in queries]
+        facts = [considered(*each, self.verifier.config.most) for each in zip(forward, backward, strict=True)]
+        rows = [row for row, some in enumerate(facts) if some]
         for start in range(0, len(rows), VERIFIED):
             part = rows[start : start + VERIFIED]
-            states = self.joint_states([samples[row] for row in part], read)
-            given = torch.tensor([both for row in part for both in odds[row]], device=self.device)
-            logits = iter(self.verifier(*states, given).tolist())
+            samples = [(queries[row].question, [queries[row].facts[fact] for fact in facts[row]]) for row in part]
+            odds = torch.tensor([both for row in part for both in facts[row].values()], device=self.device)
+            logits = iter(self.verifier(*self.joint_states(samples, read), odds).tolist())
             for row in part:
-                found[row] = [next(logits) for _ in odds[row]]
+                found[row] = {fact: next(logits) for fact in facts[row]}
         return found
 
     @torch.inference_mode()

@@ -139,22 +139,16 @@ def load_retriever(folder: Path, direction: str) -> BgrRetriever:
 
 def load_ranker(folder: Path) -> PoolRanker | None:
     """The ranker of a checkpoint, if it has one; as `load_retriever`, which has the errors."""
-    home = folder / RANKER
-    if not home.exists():
-        return None
-    config = read_config(home / "config.json", RankerConfig)
-    ranker: PoolRanker = load_weights(home, PoolRanker, config)
-    return ranker
+    return _load_extra(folder / RANKER, PoolRanker, RankerConfig)
 
 
 def load_verifier(folder: Path) -> Verifier | None:
     """The verifier of a checkpoint, if it has one; as `load_retriever`, which has the errors."""
-    home = folder / VERIFIER
-    if not home.exists():
-        return None
-    config = read_config(home / "config.json", VerifierConfig)
-    verifier: Verifier = load_weights(home, Verifier, config)
-    return verifier
+    return _load_extra(folder / VERIFIER, Verifier, VerifierConfig)
+
+
+def _load_extra(home: Path, kind: Any, config: type[PretrainedConfig]) -> Any:
+    return load_weights(home, kind, read_config(home / "config.json", config)) if home.exists() else None
 
 
 def load_model(home: Path, config: BgrConfig, shared: Shared, kind: type[BgrRetriever] = BgrRetriever) -> BgrRetriever:
