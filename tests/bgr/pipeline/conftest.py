@@ -207,7 +207,8 @@ def hub_server():
     hub = HubDouble()
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(hub.app, log_level="error"))
+        # a client that a busy machine holds up finds its connection still open
+        server = uvicorn.Server(uvicorn.Config(hub.app, log_level="error", timeout_keep_alive=600))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         while not server.started:
