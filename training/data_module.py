@@ -21,12 +21,10 @@ from bgr.errors import DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.encoder import SentenceStates
-from bgr.models.ragged import Ragged
 from bgr.models.retriever import BgrRetriever
-from bgr.models.state_cache import CacheUse, StateCache
+from bgr.models.state_cache import CacheUse, cache_lower
 from bgr.models.truncation import Truncation
 from bgr.retrievers.baselines.model import BaselineModel
-from bgr.utils.devices import autocast, pick_precision
 from bgr.utils.spelling import hasty as with_haste
 from training.foreign_words import ForeignWords
 from training.joined import joined_questions
@@ -262,28 +260,12 @@ class BgrDataModule(LightningDataModule):
         return {"questions": self.questions.truncation, "facts": self.facts.truncation}
 
     def cache_lower_states(self, encoder: SentenceStates, folder: Path) -> None:
-        """Replace token ids by the states of ``encoder.lower`` in a `StateCache`.
-
-        The other direction and later runs of the same encoder reuse them, also with other data. Without frozen layers
-        nothing happens. If the device supports bfloat16 natively, the layers use it: three times as fast, with an error
-        of 0.6 % in norm.
-        """
+        """Replace token ids by the states of ``encoder.lower``, which are kept in a folder (`cache_lower`)."""
         self.cache_use = None
-        if not encoder.frozen_layers:
-            return
-        device = encoder.bert.device
-        setting, width = f"{encoder.frozen_layers} {pick_precision(device)}", encoder.bert.config.hidden_size
-        cache = StateCache(folder, encoder.frozen_parameters(), setting=setting, width=width, name="frozen")
-
-        def compute(rows: Ragged) -> Ragged:
-            with autocast(device):
-                return encoder.lower(rows.to(device))
-
-        for name, sentences in (("questions", self.questions), ("facts", self.facts)):
-            if len(sentences):
-                title = f"states of frozen layers, {name}"
-                before: CacheUse | None = self.cache_use
-                sentences.states, use = cache.states(sentences.rows, compute, title=title, progress=self.progress)
+        for title, sentences in (("questions", self.questions), ("facts", self.facts)):
+            before: CacheUse | None = self.cache_use
+            use = cache_lower(sentences, encoder, folder, title=title, progress=self.progress)
+            if use is not None:
                 self.cache_use = use if before is None else use.after(before)
 
     def collate(self, examples: Sequence[Example]) -> TrainingBatch:

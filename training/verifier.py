@@ -12,6 +12,7 @@ import random
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -21,6 +22,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.candidate_sets import CandidateSets
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split
+from bgr.errors import DataError
 from bgr.models.verifier import Verifier, VerifierConfig
 from bgr.pipeline import BgrPipeline
 from bgr.pipeline.graphs import DirectedGraphs
@@ -99,11 +101,13 @@ def train_verifier(options: VerifierOptions) -> dict[str, dict[str, float]]:
         key = hash_texts(str(FORMAT), *inputs)
         # the last training questions: the directions were trained longest on the first ones, which they know too well
         train = source.samples(searched_examples(options.data, "train", options.questions, last=True), cache, key)
+        if not train:
+            raise DataError(f"{options.checkpoint}: considers no fact of any training question of {options.data}")
         own = load_split(options.data, "dev", unanswerable=True)[: options.dev_questions]
         near = [source.near(example, FILLS[1:]) for example in own if example.answerable]
         dev = [_Dev.of(pipeline, examples) for examples in (own, near)]
         before = [one.metrics(settings) for one in dev]
-        fit(verifier, pipeline, train, options)
+        fit(verifier, pipeline, train, options, pools_cache(options.states))
         pipeline.verifier = verifier
         judged = [one.judged(pipeline) for one in dev]
         scores = {w: sum(one.weighted(pipeline, w).metrics(settings)["score"] for one in judged) for w in WEIGHTS}
@@ -163,8 +167,12 @@ class _Source:
                 yield Sample(example.question, facts, list(odds.values()), [fact in gold for fact in odds])
 
 
-def fit(verifier: Verifier, pipeline: BgrPipeline, samples: Sequence[Sample], options: VerifierOptions) -> None:
-    """Train a verifier on what is considered for each question; all that is random depends on the seed."""
+def fit(
+    verifier: Verifier, pipeline: BgrPipeline, samples: Sequence[Sample], options: VerifierOptions, states: Path
+) -> None:
+    """Train a verifier on what is considered for each question; all that is random depends on the seed. The folder
+    `states` keeps those of the frozen layers."""
+    read = pipeline.read_once(((one.question, one.facts) for one in samples), states, progress=True)
     draw = random.Random(options.seed)
     steps = max(1, round(options.epochs * len(samples) / BATCH))
     optimizer = torch.optim.AdamW(verifier.parameters(), options.learning_rate, weight_decay=0.05)
@@ -177,7 +185,8 @@ def fit(verifier: Verifier, pipeline: BgrPipeline, samples: Sequence[Sample], op
                 order = [*draw.sample(range(len(samples)), len(samples)), *order]
             chosen = [samples[order.pop()] for _ in range(min(BATCH, len(samples)))]
             with autocast(pipeline.device, pipeline.precision):
-                questions, facts, candidates = pipeline.joint_states([(one.question, one.facts) for one in chosen])
+                asked = [(one.question, one.facts) for one in chosen]
+                questions, facts, candidates = pipeline.joint_states(asked, read)
             odds = torch.tensor([both for one in chosen for both in one.odds], device=pipeline.device)
             gold = torch.tensor([float(value) for one in chosen for value in one.gold], device=pipeline.device)
             loss = F.binary_cross_entropy_with_logits(

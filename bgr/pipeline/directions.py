@@ -13,7 +13,7 @@ from tqdm import tqdm
 from bgr.models.batching import Sentences, make_batch
 from bgr.models.ragged import Rows
 from bgr.models.retriever import BgrRetriever
-from bgr.models.state_cache import cache_encoded
+from bgr.models.state_cache import cache_encoded, cache_lower
 from bgr.models.verifier import Verifier
 from bgr.pipeline.checks import check_queries
 from bgr.pipeline.graphs import DirectedGraphs
@@ -161,12 +161,31 @@ class Directions:
                 found[row] = {fact: next(logits) for fact in facts[row]}
         return found
 
+    def read_once(
+        self, samples: Iterable[tuple[str, Sequence[str]]], folder: Path, *, progress: bool = False
+    ) -> tuple[_Read, _Read]:
+        """The sentences of many questions for `joint_states`, with the states of the frozen layers, which are kept in a
+        folder and computed once."""
+        samples = list(samples)
+        read = list[_Read]()
+        for number, model in enumerate((self.forward, self.backward)):
+            if number and self.shared:
+                read.append(read[0])
+                continue
+            limits = model.config
+            questions = Sentences((one for one, _ in samples), self.tokenizer, max_tokens=limits.question_tokens)
+            facts = Sentences((f for _, some in samples for f in some), self.tokenizer, max_tokens=limits.fact_tokens)
+            for title, sentences in (("questions", questions), ("facts", facts)):
+                cache_lower(sentences, model.encoder, folder, title=title, progress=progress)
+            read.append(_Read(questions, facts, [None] * len(samples)))
+        return read[0], read[1]
+
     @torch.inference_mode()
     def joint_states(
         self, samples: Sequence[tuple[str, Sequence[str]]], read: tuple[_Read, _Read] | None = None
     ) -> tuple[Rows, Rows, torch.Tensor]:
         """What a verifier reads: the states of both directions beside each other, of questions and of distinct facts,
-        and the facts of each question as in `Batch`. `read` are sentences that are encoded already."""
+        and the facts of each question as in `Batch`. `read` are sentences whose frozen layers were computed before."""
         one, two = read or self._read([Query(question, facts) for question, facts in samples])
         batch, other = (make_batch(each.questions, each.facts, samples).to(self.device) for each in (one, two))
         questions, facts = (

@@ -27,6 +27,7 @@ import re
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -183,9 +184,16 @@ def flag(one: Field[Any]) -> str:
     return f"--{'no-' if one.default is True else ''}{one.name.replace('_', '-')}"
 
 
+@cache
+def _hints(options: type[Options]) -> dict[str, Any]:
+    """The types of all fields, which are written as texts and take long to read."""
+    return get_type_hints(options, include_extras=True)
+
+
 def kind_of(options: type[Options], one: Field[Any]) -> Kind:
     """The parts of the type of a field; TypeError if options cannot have the type."""
-    hint, optional, count = get_type_hints(options, include_extras=True)[one.name], False, None
+    hints = _hints(options)  # type: ignore[arg-type]  # mypy takes the class for an instance, which has no hash
+    hint, optional, count = hints[one.name], False, None
     if get_origin(hint) in (Union, types.UnionType):
         hint, optional = next(arm for arm in get_args(hint) if arm is not type(None)), True
     if get_origin(hint) is tuple:

@@ -53,11 +53,12 @@ FAULTS = {
 SAID = ("schema",)
 """An unusable reply of the model is cached like any other, unless it is empty."""
 
-QUICK = ("limit", "schema")
-"""To a system a fault is one of two things: a reply that never came, or one that is of no use."""
+QUICK = {"limit": ("bm25+gear", "llm-edges", "reader"), "schema": tuple(SYSTEMS)}
+"""To a system a fault is one of two things: a reply that never came, or one that is of no use. The others are those of
+the backend, and have tests of their own."""
 
 PAIRS = [
-    pytest.param(system, fault, marks=() if fault in QUICK or system == "llm-edges" else pytest.mark.workflow)
+    pytest.param(system, fault, marks=() if system in QUICK.get(fault, ()) else pytest.mark.workflow)
     for system in SYSTEMS
     for fault in FAULTS
 ]

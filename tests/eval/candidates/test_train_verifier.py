@@ -85,3 +85,11 @@ def test_data_without_statements_are_one_line(train, toy_data, capsys, tmp_path)
     assert train(data=toy_data) == 1
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert not (tmp_path / "new").exists()
+
+
+def test_a_checkpoint_that_considers_nothing_is_one_line(train, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("training.verifier.considered", lambda *_: {})
+    assert train() == 1
+    [line] = capsys.readouterr().err.strip().splitlines()
+    assert "considers no fact of any training question" in line
+    assert not (tmp_path / "new").exists()
