@@ -82,7 +82,8 @@ def train_verifier(options: VerifierOptions) -> dict[str, dict[str, float]]:
     """
     settings = Settings.load(options.checkpoint)  # an error is told before anything is read
     check_tree(options.checkpoint)  # most of it is copied
-    cache = ChunkCache(pools_cache(options.states), "considered")
+    states = pools_cache(options.states)
+    cache = ChunkCache(states, "considered")
     with output_folder(options.out, overwrite=options.overwrite) as folder:
         pipeline = BgrPipeline.from_pretrained(options.checkpoint, device=options.device)
         pipeline.verifier = None  # the directions' own choice, whatever the checkpoint has
@@ -107,7 +108,7 @@ def train_verifier(options: VerifierOptions) -> dict[str, dict[str, float]]:
         near = [source.near(example, FILLS[1:]) for example in own if example.answerable]
         dev = [_Dev.of(pipeline, examples) for examples in (own, near)]
         before = [one.metrics(settings) for one in dev]
-        fit(verifier, pipeline, train, options, pools_cache(options.states))
+        fit(verifier, pipeline, train, options, states)
         pipeline.verifier = verifier
         judged = [one.judged(pipeline) for one in dev]
         scores = {w: sum(one.weighted(pipeline, w).metrics(settings)["score"] for one in judged) for w in WEIGHTS}

@@ -28,9 +28,9 @@ ALONE = 0.15
 """How much less probable the name of what is counted is if one fact alone has it. Chosen on dev."""
 
 SAID, NOT_SAID = 20.0, 6.0
-"""What is added to the logit of the comparison that the words around a number of the question say, and to that of
-equality if they say none. The first is more than any score, since the reader was not trained on *at least* and *at
-most*; the second was chosen on dev."""
+"""Words around a number of the question, such as *at least*, add `SAID` to the logit of their comparison; without such
+words, equality gets `NOT_SAID`. `SAID` exceeds every score, since the reader was not trained on *at least* and *at
+most*; `NOT_SAID` was chosen on dev."""
 
 _ORDERS = {words: OPERATORS.index(words if words == "!=" else words[0]) for words in ("=", "!=", "<", "<=", ">", ">=")}
 

@@ -155,7 +155,7 @@ def test_words_are_verified_by_whether_the_question_has_them(token, text):
 
 
 def verified(question, value, scored=(0.0, 0.0, 0.0, 0.0, 0.0)):
-    """What is read with these scores of the operators, by default none; the question ends with its number."""
+    """The answer to a question that ends with a number, given the scores of the operators (all 0 by default)."""
     fact = f"Alpha runs for {value} minutes ."
     spans, numbers = words_of(fact)
     asked_spans, asked = words_of(question)
