@@ -20,7 +20,7 @@ from bgr.data.records import as_record, get_field, get_text, get_texts
 from bgr.errors import BgrError, DataError
 from bgr.models.config import DIRECTIONS
 from bgr.released import checkpoint_folder
-from bgr.retrievers.graph_hop.options import MAX_FACTS, RANKER, VERIFIER, PredictOptions
+from bgr.retrievers.graph_hop.options import MAX_FACTS, RANKER, PredictOptions
 from bgr.utils.atomic_io import new_file, remove_half_written, writing
 from bgr.utils.hashing import hash_files, hash_texts
 from bgr.utils.json_utils import is_text, parse_json, repr_short, text_problem
@@ -216,7 +216,7 @@ def _record(asked: Asked, answer: Answer | None) -> dict[str, Any]:
 def _run_key(options: PredictOptions, corpus: str) -> str:
     """A hash of all that the records depend on."""
     folder = options.checkpoint or checkpoint_folder()
-    files = [path for part in ("", "encoder", *DIRECTIONS, RANKER, VERIFIER) for path in (folder / part).glob("*")]
+    files = [path for part in ("", "encoder", *DIRECTIONS, RANKER) for path in (folder / part).glob("*")]
     files += (folder / "reader").rglob("*")
     names = sorted(
         path.relative_to(folder).as_posix()

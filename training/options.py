@@ -142,39 +142,6 @@ class RankerOptions(SearchTrainingOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifierOptions(Options):
-    """Options of `bgr train verifier`.
-
-    Args:
-        checkpoint: run folder or export that gets a verifier.
-        data: dataset folder of `bgr data build`, with statements (facts.jsonl).
-        out: folder of the new checkpoint.
-        questions: number of training questions.
-        dev_questions: number of dev questions.
-        candidates: number of candidates of the questions that get others besides their own.
-        epochs: number of times that each question is seen.
-        learning_rate: largest learning rate.
-        seed: seed of everything that is drawn.
-        states: folder in which what is considered is kept (default: states in $BGR_CACHE or in ~/.cache/bgr).
-        device: cpu, cuda, …; the GPU is used if there is one (default: automatic).
-        overwrite: replace the folder if it exists.
-    """
-
-    checkpoint: Folder
-    data: Folder
-    out: OutFolder
-    questions: Positive = 20_000
-    dev_questions: Positive = 600
-    candidates: Positive = 100
-    epochs: Annotated[float, Range(0.01, 1000)] = 2.0
-    learning_rate: Annotated[float, Range(1e-6, 1)] = 1e-3
-    seed: int = 0
-    states: Folder | None = None
-    device: Annotated[str, Metavar("NAME")] | None = None
-    overwrite: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
 class ReaderOptions(TrainOptions):
     """Options of `bgr train reader`.
 

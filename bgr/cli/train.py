@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         ReaderOptions,
         RetrieverOptions,
         VerbalizerOptions,
-        VerifierOptions,
     )
 
 SETTINGS = """Settings come from the config; each of them can be overridden here, for example with
@@ -64,16 +63,6 @@ def command() -> Group:
                 bgr train ranker --checkpoint work/run --data work/data --collection work/whole-collection \\
                     --database work/whole --out work/new""",
         ),
-        "verifier": Command(
-            summary="train a verifier, which reads once more what both directions of a checkpoint consider",
-            description="""A verifier reads the few facts that both directions consider together, token by token, and
-                changes their odds, so that near names and near relations are told apart better. What is considered is
-                kept, so that an interrupted run finds it again. The new checkpoint is the old one with the verifier,
-                and with the settings of the merge chosen anew on dev.""",
-            options=options.VerifierOptions,
-            run=_verifier,
-            example="bgr train verifier --checkpoint work/run --data work/data --out work/new",
-        ),
         "reader": Command(
             summary="train a reader, which answers a question from its evidence graph",
             description=f"""{SETTINGS}
@@ -113,8 +102,7 @@ def command() -> Group:
         ),
     }
     return Group(
-        summary="train a retriever, its pruners, ranker or verifier, a reader, a baseline or a verbalizer",
-        commands=commands,
+        summary="train a retriever, its pruners or ranker, a reader, a baseline or a verbalizer", commands=commands
     )
 
 
@@ -142,13 +130,6 @@ def _ranker(options: RankerOptions) -> Output:
     from training.ranker import train_ranker
 
     return _recalls(train_ranker(options), options.out)
-
-
-def _verifier(options: VerifierOptions) -> Output:
-    from training.verifier import train_verifier
-
-    found = train_verifier(options)
-    return _dev_metrics(found, options.out)
 
 
 def _dev_metrics(found: dict[str, Any], out: Path) -> Output:

@@ -11,22 +11,16 @@ import torch
 from tqdm import tqdm
 
 from bgr.models.batching import Sentences, make_batch
-from bgr.models.ragged import Rows
 from bgr.models.retriever import BgrRetriever
-from bgr.models.state_cache import cache_encoded, cache_lower
-from bgr.models.verifier import Verifier
+from bgr.models.state_cache import cache_encoded
 from bgr.pipeline.checks import check_queries
 from bgr.pipeline.graphs import DirectedGraphs
 from bgr.retrievers.base import Query, truncated_texts
 from bgr.retrievers.graph_hop.decode import EXPLORE, decode
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.retrievers.graph_hop.prune import kept_columns, unpruned
-from bgr.retrievers.graph_hop.verify import considered, verified
 from bgr.utils.devices import autocast, hold_in, pick_device, pick_precision
 from bgr.utils.ray_map import RayOptions
-
-VERIFIED = 16
-"""Questions that a verifier reads together."""
 
 GROUP = 128
 """Number of questions whose sentences are encoded and kept in memory together."""
@@ -38,7 +32,6 @@ class Directions:
     Args:
         forward, backward: the two retrievers; in bfloat16 they cannot be trained further (`bgr.utils.devices.hold_in`).
         tokenizer: the encoder's tokenizer.
-        verifier: reads the facts that both directions consider once more; ``None`` for the directions alone.
         device: device of the models; default: the GPU if there is one.
         precision: ``"32"`` or ``"bf16"``; default: bfloat16 if it is fast on the device.
 
@@ -52,7 +45,6 @@ class Directions:
         backward: BgrRetriever,
         tokenizer: Any,
         *,
-        verifier: Verifier | None = None,
         device: str | torch.device | None = None,
         precision: str | None = None,
     ) -> None:
@@ -67,9 +59,6 @@ class Directions:
         for model in (forward, backward):
             hold_in(model, self.precision, but=model.pruner)
         self.tokenizer = tokenizer
-        self.verifier = verifier
-        if verifier is not None:
-            torch.nn.Module.to(verifier, self.device).eval()
         self.kept: tuple[Sentences, Sentences] | None = None
 
     def keep_facts(
@@ -114,8 +103,6 @@ class Directions:
                     _walk(model, read, group, batch_size)
                     for model, read in ((self.forward, forward), (self.backward, backward))
                 ]
-                if self.verifier is not None:
-                    results = self._verify(group, (forward, backward), results)
             cut = [
                 one.truncated | other.truncated
                 for one, other in ((forward.questions, backward.questions), (forward.facts, backward.facts))
@@ -124,75 +111,6 @@ class Directions:
             kept = map(_union, forward.kept, backward.kept)
             found += [DirectedGraphs(*each) for each in zip(*results, lost, kept, strict=True)]
         return found
-
-    def _verify(
-        self, queries: Sequence[Query], read: tuple[_Read, _Read], results: list[list[DirectionResult]]
-    ) -> list[list[DirectionResult]]:
-        """The results of both directions after the verifier has read what they consider."""
-        assert self.verifier is not None
-        weight = self.verifier.config.weight
-        judged = self.judge(queries, results[0], results[1], read)
-        gains = [{fact: weight * logit for fact, logit in one.items()} for one in judged]
-        return [
-            [verified(*each, model.config.threshold, forward=way) for each in zip(one, gains, strict=True)]
-            for one, model, way in zip(results, (self.forward, self.backward), (True, False), strict=True)
-        ]
-
-    @torch.inference_mode()
-    def judge(
-        self,
-        queries: Sequence[Query],
-        forward: Sequence[DirectionResult],
-        backward: Sequence[DirectionResult],
-        read: tuple[_Read, _Read] | None = None,
-    ) -> list[dict[int, float]]:
-        """The verifier's logit of each fact that both directions consider for a query. `read` are sentences that are
-        encoded already."""
-        assert self.verifier is not None
-        found: list[dict[int, float]] = [{} for _ in queries]
-        facts = [considered(*each, self.verifier.config.most) for each in zip(forward, backward, strict=True)]
-        rows = [row for row, some in enumerate(facts) if some]
-        for start in range(0, len(rows), VERIFIED):
-            part = rows[start : start + VERIFIED]
-            samples = [(queries[row].question, [queries[row].facts[fact] for fact in facts[row]]) for row in part]
-            odds = torch.tensor([both for row in part for both in facts[row].values()], device=self.device)
-            logits = iter(self.verifier(*self.joint_states(samples, read), odds).tolist())
-            for row in part:
-                found[row] = {fact: next(logits) for fact in facts[row]}
-        return found
-
-    def read_once(
-        self, samples: Iterable[tuple[str, Sequence[str]]], folder: Path, *, progress: bool = False
-    ) -> tuple[_Read, _Read]:
-        """The sentences of many questions for `joint_states`, with the states of the frozen layers, which are kept in a
-        folder and computed once."""
-        samples = list(samples)
-        read = list[_Read]()
-        for number, model in enumerate((self.forward, self.backward)):
-            if number and self.shared:
-                read.append(read[0])
-                continue
-            limits = model.config
-            questions = Sentences((one for one, _ in samples), self.tokenizer, max_tokens=limits.question_tokens)
-            facts = Sentences((f for _, some in samples for f in some), self.tokenizer, max_tokens=limits.fact_tokens)
-            for title, sentences in (("questions", questions), ("facts", facts)):
-                cache_lower(sentences, model.encoder, folder, title=title, progress=progress)
-            read.append(_Read(questions, facts, [None] * len(samples)))
-        return read[0], read[1]
-
-    @torch.inference_mode()
-    def joint_states(
-        self, samples: Sequence[tuple[str, Sequence[str]]], read: tuple[_Read, _Read] | None = None
-    ) -> tuple[Rows, Rows, torch.Tensor]:
-        """What a verifier reads: the states of both directions beside each other, of questions and of distinct facts,
-        and the facts of each question as in `Batch`. `read` are sentences whose frozen layers were computed before."""
-        one, two = read or self._read([Query(question, facts) for question, facts in samples])
-        batch, other = (make_batch(each.questions, each.facts, samples).to(self.device) for each in (one, two))
-        questions, facts = (
-            _beside(self.forward.encode(ours), self.backward.encode(theirs))
-            for ours, theirs in ((batch.questions, other.questions), (batch.facts, other.facts))
-        )
-        return questions, facts, batch.candidates
 
     def _read(self, queries: Sequence[Query]) -> tuple[_Read, _Read]:
         """Questions and facts after the frozen layers, for each direction; computed once if these are the same. Facts
@@ -267,11 +185,6 @@ def _kept_facts(
         assert columns is not None
         chosen.append([column for column in columns[0].tolist() if column >= 0])
     return chosen
-
-
-def _beside(one: Rows, two: Rows) -> Rows:
-    """The same sentences with the states of both."""
-    return Rows(torch.cat([one.flat, two.flat], 1), one.lengths, one.ids, one.numbers)
 
 
 @torch.inference_mode()

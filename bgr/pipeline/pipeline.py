@@ -19,7 +19,6 @@ from bgr.models.checkpoint import load_tokenizer
 from bgr.models.config import DIRECTIONS
 from bgr.models.pool_ranker import PoolRanker
 from bgr.models.retriever import BgrRetriever
-from bgr.models.verifier import Verifier
 from bgr.pipeline.asking import check_pool, correct_spelling, find_candidates, make_answer, with_facts
 from bgr.pipeline.checks import check_queries
 from bgr.pipeline.directions import Directions
@@ -30,7 +29,7 @@ from bgr.reader.answer import Answer
 from bgr.reader.loading import reader_of
 from bgr.reader.reader import Reader, ReaderInput
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, timed
-from bgr.retrievers.graph_hop.checkpoint import Settings, load_ranker, load_retriever, load_verifier
+from bgr.retrievers.graph_hop.checkpoint import Settings, load_ranker, load_retriever
 from bgr.retrievers.graph_hop.export import Parts, write_checkpoint
 from bgr.retrievers.graph_hop.hop_search import HopSearch
 from bgr.retrievers.graph_hop.known_words import KnownWords
@@ -51,7 +50,7 @@ class BgrPipeline(Directions, Retriever):
     """Both directions, the rule that merges their graphs, and the reader that answers from them.
 
     Args:
-        forward, backward, tokenizer, verifier, device, precision: as for `Directions`.
+        forward, backward, tokenizer, device, precision: as for `Directions`.
         settings: rule and γ of each rule.
         reader: answers from the graph; ``None`` for graphs alone.
         words: those of the training questions, to correct typing mistakes and to warn of questions that are unlike
@@ -72,11 +71,10 @@ class BgrPipeline(Directions, Retriever):
         reader: Reader | None = None,
         words: KnownWords | None = None,
         ranker: PoolRanker | None = None,
-        verifier: Verifier | None = None,
         device: str | torch.device | None = None,
         precision: str | None = None,
     ) -> None:
-        super().__init__(forward, backward, tokenizer, verifier=verifier, device=device, precision=precision)
+        super().__init__(forward, backward, tokenizer, device=device, precision=precision)
         self.settings = settings
         self.reader = reader
         self.words = words
@@ -123,8 +121,7 @@ class BgrPipeline(Directions, Retriever):
         else:
             reads = open_reader(reader, **machine) if isinstance(reader, str | Path) else reader
         tokenizer = load_tokenizer(folder, words)
-        parts: dict[str, Any] = {"reader": reads, "words": KnownWords.of(folder)}
-        parts |= {"ranker": load_ranker(folder), "verifier": load_verifier(folder)}
+        parts: dict[str, Any] = {"reader": reads, "words": KnownWords.of(folder), "ranker": load_ranker(folder)}
         pipeline = cls(forward, backward, tokenizer, settings, **parts, **machine)
         pipeline._source = folder
         try:
@@ -151,7 +148,7 @@ class BgrPipeline(Directions, Retriever):
             BgrError: the reader is a language model, which cannot be stored.
         """
         models = {model.config.direction: exact_model(model, self._source) for model in (self.forward, self.backward)}
-        parts = Parts(models, self.tokenizer, self.settings, self.reader, self.words, self.ranker, self.verifier)
+        parts = Parts(models, self.tokenizer, self.settings, self.reader, self.words, self.ranker)
         with output_folder(folder, overwrite=overwrite) as work:
             write_checkpoint(work, parts, half=half, without_encoder=without_encoder)
         return Path(folder)

@@ -12,13 +12,10 @@ from bgr.cli import main
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.models.config import BgrConfig
 from bgr.models.truncation import Truncation
-from bgr.models.verifier import Verifier, VerifierConfig
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.graph_hop.checkpoint import Settings
 from bgr.retrievers.graph_hop.export import model_card
-from bgr.retrievers.graph_hop.options import VERIFIER
 from bgr.retrievers.graph_hop.reconstruction import equation
-from bgr.utils.atomic_io import complete_folder
 from training.callbacks import Epoch
 from training.retriever.calibrate import dev_metrics
 from training.retriever.train import parse, train_direction
@@ -53,15 +50,6 @@ def test_same_seed_same_weights_other_seed_others(config, short_data, tmp_path, 
     a, b, c = (load_file(tmp_path / name / direction / "model.safetensors") for name in "abc")
     assert same(a, b)
     assert not same(a, c)
-
-
-def test_the_verifier_of_the_old_weights_is_left_out(trained_run, config, short_data, tmp_path, capsys):
-    start = shutil.copytree(trained_run / "run", tmp_path / "start")
-    Verifier(VerifierConfig(states=8, width=8, layers=1)).save_pretrained(start / VERIFIER)
-    complete_folder(start)
-    assert train(config(1), short_data, tmp_path / "run", "--init", str(start)) == 0
-    assert not (tmp_path / "run" / VERIFIER).exists()
-    assert "the verifier is left out" in capsys.readouterr().err
 
 
 def test_starts_from_a_checkpoint_of_the_same_settings(trained_run, config, short_data, tmp_path, capsys):

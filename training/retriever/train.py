@@ -22,7 +22,7 @@ from bgr.pipeline import read_alike
 from bgr.retrievers.graph_hop.checkpoint import SETTINGS, Settings, load_ranker, load_retriever
 from bgr.retrievers.graph_hop.known_words import KnownWords
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
-from bgr.retrievers.graph_hop.options import RANKER, VERIFIER
+from bgr.retrievers.graph_hop.options import RANKER
 from bgr.utils.atomic_io import complete_folder, output_folder
 from bgr.utils.checksums import SUMS, remove_sums
 from training.callbacks import Report, Reporter, to_stderr
@@ -151,10 +151,6 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
     if start and (ranker := load_ranker(Path(start))) is not None:
         with output_folder(run.out / RANKER, overwrite=True, sums=False) as folder:
             ranker.save_pretrained(folder)
-    if start and (Path(start) / VERIFIER).exists():
-        sys.stderr.write(
-            "the verifier is left out, since it has read the old weights: bgr train verifier trains a new one\n"
-        )
     known = KnownWords.learn(example.question for example in data.splits["train"])
     if start and (before := KnownWords.of(Path(start))) is not None:  # the weights have read those words too
         known += before

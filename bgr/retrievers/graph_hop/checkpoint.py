@@ -31,10 +31,9 @@ from bgr.models.loading import Shared, load_weights, read_config
 from bgr.models.pool_ranker import PoolRanker, RankerConfig
 from bgr.models.retriever import BgrRetriever
 from bgr.models.truncation import Truncation
-from bgr.models.verifier import Verifier, VerifierConfig
 from bgr.retrievers.graph_hop.completeness import Refusal
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
-from bgr.retrievers.graph_hop.options import RANKER, VERIFIER
+from bgr.retrievers.graph_hop.options import RANKER
 from bgr.utils.json_utils import repr_short
 from bgr.utils.settings import STRICT, load_settings, one_of, problems, save_settings
 
@@ -139,16 +138,8 @@ def load_retriever(folder: Path, direction: str) -> BgrRetriever:
 
 def load_ranker(folder: Path) -> PoolRanker | None:
     """The ranker of a checkpoint, if it has one; as `load_retriever`, which has the errors."""
-    return _load_extra(folder / RANKER, PoolRanker, RankerConfig)
-
-
-def load_verifier(folder: Path) -> Verifier | None:
-    """The verifier of a checkpoint, if it has one; as `load_retriever`, which has the errors."""
-    return _load_extra(folder / VERIFIER, Verifier, VerifierConfig)
-
-
-def _load_extra(home: Path, kind: Any, config: type[PretrainedConfig]) -> Any:
-    return load_weights(home, kind, read_config(home / "config.json", config)) if home.exists() else None
+    home = folder / RANKER
+    return load_weights(home, PoolRanker, read_config(home / "config.json", RankerConfig)) if home.exists() else None
 
 
 def load_model(home: Path, config: BgrConfig, shared: Shared, kind: type[BgrRetriever] = BgrRetriever) -> BgrRetriever:

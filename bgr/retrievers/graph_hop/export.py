@@ -17,12 +17,11 @@ from bgr.models.config import DIRECTIONS, BgrConfig
 from bgr.models.pool_ranker import PoolRanker
 from bgr.models.retriever import BgrRetriever
 from bgr.models.truncation import truncation_text
-from bgr.models.verifier import Verifier
 from bgr.reader.loading import load_reader, reader_of
 from bgr.reader.reader import READER, Reader
-from bgr.retrievers.graph_hop.checkpoint import Settings, load_ranker, load_retriever, load_verifier
+from bgr.retrievers.graph_hop.checkpoint import Settings, load_ranker, load_retriever
 from bgr.retrievers.graph_hop.known_words import KnownWords
-from bgr.retrievers.graph_hop.options import RANKER, VERIFIER, ExportOptions
+from bgr.retrievers.graph_hop.options import RANKER, ExportOptions
 from bgr.utils.atomic_io import output_folder, read_json
 
 
@@ -49,7 +48,7 @@ def export(options: ExportOptions) -> Path:
         reader = load_reader(options.reader, device="cpu")
     with output_folder(options.out, overwrite=options.overwrite) as folder:
         words = KnownWords.of(options.run)
-        parts = Parts(models, tokenizer, settings, reader, words, load_ranker(options.run), load_verifier(options.run))
+        parts = Parts(models, tokenizer, settings, reader, words, load_ranker(options.run))
         write_checkpoint(folder, parts, half=options.half, without_encoder=options.without_encoder)
     return options.out
 
@@ -64,7 +63,6 @@ class Parts(NamedTuple):
     reader: Reader | None
     words: KnownWords | None
     ranker: PoolRanker | None = None
-    verifier: Verifier | None = None
 
 
 def write_checkpoint(folder: Path, parts: Parts, *, half: bool, without_encoder: bool) -> None:
@@ -88,16 +86,11 @@ def write_checkpoint(folder: Path, parts: Parts, *, half: bool, without_encoder:
         parts.words.save(folder)
     if parts.ranker is not None:
         parts.ranker.save_pretrained(folder / RANKER)  # small, and its numbers are kept as they are
-    if parts.verifier is not None:
-        verifier = torch.nn.Module.half(copy.deepcopy(parts.verifier)) if half else parts.verifier
-        verifier.save_pretrained(folder / VERIFIER)
     if parts.reader is not None:
         (folder / READER).mkdir()
         parts.reader.save(folder / READER, half=half, checkpoint=folder)
     forward, backward = (parts.models[direction].config for direction in DIRECTIONS)
-    card = model_card(
-        parts.settings, forward, backward, reader=parts.reader, ranker=parts.ranker, verifier=parts.verifier
-    )
+    card = model_card(parts.settings, forward, backward, reader=parts.reader, ranker=parts.ranker)
     (folder / "README.md").write_text(card, encoding="utf-8")
 
 
@@ -129,7 +122,6 @@ def model_card(
     *,
     reader: Reader | None = None,
     ranker: PoolRanker | None = None,
-    verifier: Verifier | None = None,
 ) -> str:
     """The checkpoint's README, with the metrics it was exported with."""
     lines = [
@@ -161,7 +153,6 @@ def model_card(
         *([f"| longer texts in training | {truncation_text(settings.truncation)} |"] if settings.truncation else []),
         f"| reader | {'none: graphs without answers' if reader is None else reader.description} |",
         *([f"| candidates of a collection | ranker, the first {ranker.config.keep} are read |"] if ranker else []),
-        *([f"| verifier | reads the {verifier.config.most} most probable facts once more |"] if verifier else []),
         f"| trained on data | {settings.recipe or 'recipe unknown'}, SHA-256 `{settings.data_hash}` |",
         f"| written by | bgr {version('bgr')} |",
         "",

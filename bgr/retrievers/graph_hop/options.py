@@ -10,9 +10,6 @@ from bgr.utils.json_utils import text_problem
 from bgr.utils.options import File, Folder, MachineOptions, Metavar, Options, OutFile, OutFolder, Range, positional
 from bgr.utils.ray_map import RayOptions
 
-VERIFIER = "verifier"
-"""The folder of the verifier in a checkpoint, if it has one."""
-
 RANKER = "ranker"
 """The folder of the ranker in a checkpoint, if it has one."""
 
