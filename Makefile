@@ -4,6 +4,9 @@ VENV ?= .venv
 DEVICE ?= cuda
 BIN := $(VENV)/bin
 
+# Without bytecode on disk, each of the many processes of the tests compiles the package and rewrites the tests anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # A process for each core, at most eight: each takes about 1.5 GB of memory.
 PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 
