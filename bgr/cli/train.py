@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bgr.cli.parser import Command, Group, Output
 
@@ -117,7 +117,11 @@ def _retriever(options: RetrieverOptions) -> Output:
         runs = found.metrics["runs"]
         note = f"mean ± sample standard deviation, n = {len(runs)}; checkpoints in {found.out}: {', '.join(runs)}"
         return Output(f"{table(found.metrics['dev'])}\n{note}; {SUMMARY}", found.metrics)
-    return _dev_metrics(found.metrics, found.out)
+    lines = [
+        f"dev  {name:12} " + "  ".join(f"{key} {value:.3f}" for key, value in row.items())
+        for name, row in found.metrics.items()
+    ]
+    return Output("\n".join([*lines, f"checkpoint in {found.out}"]), found.metrics)
 
 
 def _pruner(options: PrunerOptions) -> Output:
@@ -130,14 +134,6 @@ def _ranker(options: RankerOptions) -> Output:
     from training.ranker import train_ranker
 
     return _recalls(train_ranker(options), options.out)
-
-
-def _dev_metrics(found: dict[str, Any], out: Path) -> Output:
-    lines = [
-        f"dev  {name:12} " + "  ".join(f"{key} {value:.3f}" for key, value in row.items())
-        for name, row in found.items()
-    ]
-    return Output("\n".join([*lines, f"checkpoint in {out}"]), found)
 
 
 def _recalls(found: dict[str, dict[str, float]], out: Path) -> Output:
