@@ -8,11 +8,11 @@ from bgr.cli.compare import passages_output
 from bgr.cli.parser import Command, Group, Output
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+    from typing import Any
 
-    from eval.ablations.database import DatabaseStudy
-    from eval.ablations.spelling import SpellingStudy
-    from eval.ablations.wording import WordingStudy
+    from eval.report.document import Table
     from eval.systems.options import (
         AblateAnswersOptions,
         AblateBridgeragOptions,
@@ -116,8 +116,9 @@ Writes candidates.md, candidates.json, candidates.csv and candidates.png.""",
                 summary="a checkpoint over a whole collection, with the candidates of several searches",
                 description="""\
 Every question is asked over the collection: a search proposes candidates, and the systems find the graph among them.
-hops is BGR's own search, which grows the candidates hop by hop; the others search once. A sentence that states what a
-gold fact states counts as this fact, by the statements of the dataset's facts.jsonl.
+hops is BGR's own search, which grows the candidates hop by hop; the others search once, and hybrid+naive follows the
+collection's triples from what a hybrid search finds (NaiveGE). The first candidates of each search have a row of their
+own. A sentence that states what a gold fact states counts as this fact, by the statements of the dataset's facts.jsonl.
 
 Writes database.md and database.json, with the scores of every question.""",
                 options=AblateDatabaseOptions,
@@ -210,19 +211,22 @@ def run_candidates(options: AblateCandidatesOptions) -> Output:
 def run_database(options: AblateDatabaseOptions) -> Output:
     from eval.ablations.database import ablate_database
 
-    return _study_output(ablate_database(options), options.out)
+    found = ablate_database(options)
+    return _tables_output(found.tables(), options.out, found.to_json())
 
 
 def run_spelling(options: AblateSpellingOptions) -> Output:
     from eval.ablations.spelling import ablate_spelling
 
-    return _study_output(ablate_spelling(options), options.out)
+    found = ablate_spelling(options)
+    return _tables_output([found.table()], options.out, found.to_json())
 
 
 def run_wording(options: AblateWordingOptions) -> Output:
     from eval.ablations.wording import ablate_wording
 
-    return _study_output(ablate_wording(options), options.out)
+    found = ablate_wording(options)
+    return _tables_output([found.table()], options.out, found.to_json())
 
 
 def run_plain(options: AblatePlainOptions) -> Output:
@@ -230,11 +234,10 @@ def run_plain(options: AblatePlainOptions) -> Output:
     from eval.ablations.plain import ablate_plain
 
     found = ablate_plain(options)
-    tables = [line for table in found.tables() for line in (table.as_text(), *table.notes, "")]
-    return Output("\n".join([*tables, found.line, "", f"written to {options.out}"]), without_nan(found.to_json()))
+    return _tables_output(found.tables(), options.out, without_nan(found.to_json()), found.line, "")
 
 
-def _study_output(study: DatabaseStudy | SpellingStudy | WordingStudy, out: Path) -> Output:
-    """The table of a study with its notes, and where the report is."""
-    table = study.table()
-    return Output("\n".join([table.as_text(), *table.notes, "", f"written to {out}"]), study.to_json())
+def _tables_output(tables: Iterable[Table], out: Path, found: dict[str, Any], *more: str) -> Output:
+    """The tables of a study with their notes, more lines, and where the report is."""
+    lines = [line for table in tables for line in (table.as_text(), *table.notes, "")]
+    return Output("\n".join([*lines, *more, f"written to {out}"]), found)

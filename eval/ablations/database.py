@@ -7,7 +7,7 @@ stands beside its scores. They are fair to other words of the same statements (`
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from bgr.ask import check_collection
 from bgr.collection.collection import Collection
-from bgr.collection.search import Search
+from bgr.collection.search import Hits, Search
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.io.dataset import FACTS_FILE, dataset_hash, load_split, recipe_of
@@ -29,6 +29,8 @@ from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.pipeline import BgrPipeline
 from bgr.reader.reader import Reader, ReaderInput
 from bgr.retrievers.base import Query, RetrievalResult, Retriever
+from bgr.retrievers.baselines.single_hop import StarRetriever
+from bgr.retrievers.gear.sync import NaiveGe
 from bgr.utils.atomic_io import output_folder, write_json, write_text
 from bgr.utils.json_utils import repr_short
 from eval.ablations.candidates import MAIN, load_others
@@ -43,11 +45,25 @@ GROUP = 64
 SCORES = ("gm", "gs", "f1", "exact")
 """The columns with intervals; ``exact`` is whether the answer of the reader is right."""
 
-NOTES = (
-    "In percent. All R: questions whose pool holds every gold fact, and R: the mean share of the gold facts in it. "
-    "GM, GS, F1 and the answer are scores of the graph over the pool; in brackets 95 % intervals (bootstrap over "
-    "questions).",
-    "A sentence that states what a gold fact states counts as this fact. Search and read: milliseconds a question.",
+RANKS = (5, 20, 100)
+"""k of R@k."""
+
+NAIVE = "hybrid+naive"
+"""NaiveGE over the triples of the collection, as `bgr compare` names it."""
+
+FIRST = "first k"
+"""The row of a search alone: its first candidates, as many as there are gold facts, which all follow the question."""
+
+POOL_NOTES = (
+    "In percent. All R: questions whose pool holds every gold fact; R and R@k: the mean share of the gold facts in the "
+    "pool and among its first k. Time is milliseconds a question.",
+    "A sentence that states what a gold fact states counts as this fact.",
+)
+
+GRAPH_NOTES = (
+    "In percent, with 95 % intervals in brackets (bootstrap over questions). Time is milliseconds a question for the "
+    f"graph and the answer, after the search. {FIRST[0].upper()}{FIRST[1:]}: the first candidates of the search alone, "
+    "k = number of gold facts.",
 )
 
 
@@ -57,6 +73,7 @@ class DatabaseScore:
 
     Args:
         recall: share of the gold facts in the pool.
+        recall_at: share of the gold facts among the first `RANKS` candidates.
         exact: whether the answer is right; ``None`` without a reader.
     """
 
@@ -65,6 +82,7 @@ class DatabaseScore:
     structure: str
     pool: int
     recall: float
+    recall_at: tuple[float, ...]
     gm: bool
     gs: bool
     f1: float
@@ -92,16 +110,49 @@ class DatabaseStudy:
     def to_json(self) -> dict[str, Any]:
         return {"about": dict(self.about), "rows": [asdict(row) for row in self.rows]}
 
-    def table(self) -> Table:
-        """One row for each system and search, and for each number of hops."""
-        header = ["system", "search", "hops", "pool", "all R", "R", "GM", "GS", "F1", "answer", "search", "read", "n"]
-        cells = []
-        for row in self.rows:
-            hops = sorted({one.hops for one in row.scores})
-            cells.append(_cells(row, "all", row.scores))
-            if len(hops) > 1:
-                cells += [_cells(row, str(hop), [one for one in row.scores if one.hops == hop]) for hop in hops]
-        return Table.of(header, cells, notes=NOTES)
+    def pools(self) -> Table:
+        """One row for each search, for all questions and by number of hops."""
+        header = ["search", "hops", "n", "pool", "all R", "R", *(f"R@{k}" for k in RANKS), "ms"]
+        searches = {row.search: row.scores for row in self.rows}  # all rows of a search have the same pools
+        cells = [
+            [search, part, *_pool_cells(scores)]
+            for search, whole in searches.items()
+            for part, scores in _parts(whole, structures=False)
+        ]
+        return Table.of(header, cells, notes=POOL_NOTES)
+
+    def graphs(self) -> Table:
+        """One row for each system and search, for all questions, by number of hops and by structure."""
+        header = ["system", "search", "questions", "n", "GM", "GS", "F1", "answer", "ms"]
+        cells = [
+            [row.system, row.search, part, *_graph_cells(scores)]
+            for row in self.rows
+            for part, scores in _parts(row.scores, structures=True)
+        ]
+        return Table.of(header, cells, notes=GRAPH_NOTES)
+
+    def tables(self) -> tuple[Table, Table]:
+        return self.pools(), self.graphs()
+
+    def document(self) -> Document:
+        """The report."""
+        sections = (
+            Section("searches", "What the searches find", (self.pools(),)),
+            Section("systems", "Graphs and answers", (self.graphs(),)),
+        )
+        return Document("Over a database", sections, self.about)
+
+
+def _parts(scores: Sequence[DatabaseScore], *, structures: bool) -> Iterator[tuple[str, Sequence[DatabaseScore]]]:
+    """All questions, and those of each number of hops and of each structure, if there are several."""
+    yield "all", scores
+    kinds: list[Callable[[DatabaseScore], str]] = [lambda one: f"{one.hops} hops" if one.hops > 1 else "1 hop"]
+    if structures:
+        kinds.append(lambda one: one.structure)
+    for kind in kinds:
+        names = sorted({kind(one) for one in scores})
+        if len(names) > 1:
+            yield from ((name, [one for one in scores if kind(one) == name]) for name in names)
 
 
 def ablate_database(options: AblateDatabaseOptions) -> DatabaseStudy:
@@ -127,7 +178,9 @@ def ablate_database(options: AblateDatabaseOptions) -> DatabaseStudy:
         )
         searches: dict[str, Search] = {name: _search(name, collection, pipeline) for name in options.searches}
         last = options.searches[-1]
-        systems: list[tuple[str, str, Retriever]] = [(MAIN, name, pipeline) for name in options.searches]
+        systems: list[tuple[str, str, Retriever]] = []
+        for name in options.searches:
+            systems += [(FIRST, name, FirstFacts()), (MAIN, name, pipeline)]
         systems += [(name, last, one) for name, one in load_others(options).items()]
         reader = pipeline.reader
         rows = measure(searches, systems, texts, examples, table, pool=options.pool, reader=reader, progress=True)
@@ -147,16 +200,42 @@ def ablate_database(options: AblateDatabaseOptions) -> DatabaseStudy:
         }
         found = DatabaseStudy(rows, about)
         write_json(folder / "database.json", found.to_json())
-        document = Document("Over a database", (Section("database", "Systems and searches", (found.table(),)),), about)
-        write_text(folder / "database.md", document.as_markdown())
+        write_text(folder / "database.md", found.document().as_markdown())
     return found
 
 
 def _search(name: str, collection: Collection, pipeline: BgrPipeline) -> Search:
     if name == "hops":
         return pipeline.search_over(collection)
+    if name == NAIVE:
+        return Ranking(NaiveGe.over(collection), len(collection.corpus))
     found: Search = getattr(collection, name)
     return found
+
+
+class Ranking(Search):
+    """The ranking of a retriever over the `size` texts of its collection, as a search."""
+
+    def __init__(self, retriever: Retriever, size: int) -> None:
+        self.retriever = retriever
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
+        """See `Search`."""
+        found = self.retriever.retrieve([Query(query) for query in queries])
+        return [
+            Hits(np.array(one.indices[:k], dtype=np.int64), np.array(one.scores[:k], dtype=np.float32)) for one in found
+        ]
+
+
+class FirstFacts(StarRetriever):
+    """The first candidates, in the order of the search that proposed them."""
+
+    def choose(self, query: Query, k: int) -> dict[int, float | None]:
+        return dict.fromkeys(range(k))
 
 
 def measure(
@@ -235,6 +314,7 @@ def _scores(
                         structure=gold.structure,
                         pool=one.pool,
                         recall=one.found,
+                        recall_at=tuple(one.found_in(k) for k in RANKS),
                         gm=graph_match(graph, gold),
                         gs=graph_structure_match(graph, gold),
                         f1=evidence_set(graph, gold).f1,
@@ -253,22 +333,26 @@ def _retrieved(retriever: Retriever, queries: Sequence[Query]) -> list[Retrieval
     return [next(found) if query.facts else RetrievalResult(EvidenceGraph()) for query in queries]
 
 
-def _cells(row: DatabaseRow, hops: str, scores: Sequence[DatabaseScore]) -> list[str]:
+def _pool_cells(scores: Sequence[DatabaseScore]) -> list[str]:
+    return [
+        str(len(scores)),
+        f"{fmean(one.pool for one in scores):.0f}",
+        percent(fmean(one.recall == 1 for one in scores)),
+        percent(fmean(one.recall for one in scores)),
+        *(percent(fmean(one.recall_at[n] for one in scores)) for n in range(len(RANKS))),
+        f"{fmean(one.searched_ms for one in scores):.0f}",
+    ]
+
+
+def _graph_cells(scores: Sequence[DatabaseScore]) -> list[str]:
     columns = [name for name in SCORES if scores[0].exact is not None or name != "exact"]
     values = np.array([[float(getattr(one, name)) for name in columns] for one in scores])
     means = bootstrap_means(values)
     texts = {name: _with_interval(values[:, n], means[:, n]) for n, name in enumerate(columns)}
     return [
-        row.system,
-        row.search,
-        hops,
-        f"{fmean(one.pool for one in scores):.0f}",
-        percent(fmean(one.recall == 1 for one in scores)),
-        percent(fmean(one.recall for one in scores)),
-        *(texts.get(name, NONE) for name in SCORES),
-        f"{fmean(one.searched_ms for one in scores):.0f}",
-        f"{fmean(one.read_ms for one in scores):.0f}",
         str(len(scores)),
+        *(texts.get(name, NONE) for name in SCORES),
+        f"{fmean(one.read_ms for one in scores):.0f}",
     ]
 
 

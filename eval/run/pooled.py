@@ -34,19 +34,14 @@ class Pooled:
     read_first: int = 0
 
     @property
-    def complete(self) -> bool:
-        """Whether the pool holds every gold fact."""
-        return set(self.example.graph.nodes) <= set(self.same.values())
-
-    @property
     def found(self) -> float:
         """The share of the gold facts in the pool."""
-        nodes = set(self.example.graph.nodes)
-        return len(nodes & set(self.same.values())) / len(nodes)
+        return self.found_in(self.pool)
 
-    def first(self, count: int) -> bool:
-        """Whether the first `count` candidates hold every gold fact."""
-        return set(self.example.graph.nodes) <= {node for place, node in self.same.items() if place < count}
+    def found_in(self, count: int) -> float:
+        """The share of the gold facts among the first `count` candidates."""
+        nodes = set(self.example.graph.nodes)
+        return len(nodes & {node for place, node in self.same.items() if place < count}) / len(nodes)
 
     @property
     def query(self) -> Query:

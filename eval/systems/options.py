@@ -368,7 +368,7 @@ class AblateDatabaseOptions(SystemsOptions):
 
     collection: Folder
     database: Folder | None = None
-    searches: tuple[Literal["hops", "bm25", "dense", "hybrid"], ...] = ("hops", "bm25")
+    searches: tuple[Literal["hops", "bm25", "dense", "hybrid", "hybrid+naive"], ...] = ("hops", "bm25")
     pool: Positive = 200
     reader: Annotated[str, Metavar("DIR|MODEL")] | None = None
 

@@ -1,6 +1,7 @@
 """Questions over a whole database: pools of a search, and scores that are fair to other words."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ from bgr.collection.collection import Collection
 from bgr.collection.search import Hits, Search
 from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.io.dataset import load_split
+from bgr.data.reasongraphqa.io.fact_records import fact_corpus, read_facts
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.reader.reader import ReaderAnswer
-from bgr.retrievers.base import RetrievalResult, Retriever
-from eval.ablations.database import DatabaseStudy, measure
+from bgr.retrievers.base import Query, RetrievalResult, Retriever
+from bgr.retrievers.gear.sync import NaiveGe
+from eval.ablations.database import FIRST, DatabaseStudy, FirstFacts, Ranking, measure
 from eval.run.pooled import pooled
 
 
@@ -46,16 +49,16 @@ def test_the_pool_comes_first_and_what_it_lacks_after_it(table, examples):
         assert found.example.facts == (*strangers(table, example), country, capital)
         assert found.example.graph == EvidenceGraph([(ROOT, 5), (5, 6)])
         assert tuple(found.query.candidates) == found.example.facts[:6]
-        assert (found.found, found.complete) == (0.5, False)
+        assert found.found == 0.5
         whole = pooled(example, [country, *strangers(table, example), capital], table)
-        assert (whole.found, whole.complete, whole.first(6), whole.first(7)) == (1.0, True, False, True)
+        assert (whole.found, whole.found_in(6), whole.found_in(7)) == (1.0, 0.5, 1.0)
 
 
 def test_other_words_of_a_gold_fact_count_as_this(table, examples):
     for example in examples:
         country, capital, other = parts(example)
         found = pooled(example, [other, capital], table)
-        assert found.complete
+        assert found.found == 1
         assert found.example.graph == EvidenceGraph([(ROOT, 0), (0, 1)])
         both = pooled(example, [other, capital, country], table)
         gold = both.example.graph
@@ -136,11 +139,14 @@ def test_systems_over_the_pools_of_searches(table, examples):
     assert all(one.gm and one.gs and one.f1 == one.recall == 1 and one.exact for one in found.scores)
     assert all(one.pool == len(texts) and one.hops == 2 for one in found.scores)
     assert all((one.gm, one.f1, one.recall, one.exact) == (False, 0, 0, False) for one in lost.scores)
-    [row, other] = DatabaseStudy((found, lost), {}).table().frame.values.tolist()
-    assert row[:3] == ["chain", "bm25", "all"]
-    assert row[4] == "100.0"
-    assert row[6] == row[9] == "100.0 [100, 100]"
-    assert other[4] == "0.0"
+    study = DatabaseStudy((found, lost), {})
+    [pool, other] = study.pools().frame.values.tolist()
+    assert pool[:6] == ["bm25", "all", str(len(examples)), str(len(texts)), "100.0", "100.0"]
+    assert other[:2] == ["nothing", "all"]
+    assert other[4:9] == ["0.0"] * 5
+    [row, _] = study.graphs().frame.values.tolist()
+    assert row[:4] == ["chain", "bm25", "all", str(len(examples))]
+    assert row[4:8] == ["100.0 [100, 100]"] * 4
 
 
 def test_a_small_pool_limits_what_can_be_found(table, examples):
@@ -148,6 +154,38 @@ def test_a_small_pool_limits_what_can_be_found(table, examples):
     [row] = measure({"bm25": Bm25Search(texts)}, [("chain", "bm25", Chain())], texts, examples, table, pool=1)
     assert all(one.pool == 1 and not one.gm and one.exact is None for one in row.scores)
     assert 0 < sum(one.recall for one in row.scores) < len(row.scores)
+
+
+def test_recall_at_k_and_the_first_k(table, examples):
+    """The pool holds seven strangers, the capital in eighth place, and the country last: R@5 is 0 and R@20 is 1."""
+    example = examples[0]
+    country, capital, _ = parts(example)
+    texts = [*strangers(table, example, 7), capital, *strangers(table, example, 12)[7:], country]
+    systems = [(FIRST, "given", FirstFacts())]
+    searches = {"given": Given(list(range(len(texts))))}
+    [row] = measure(searches, systems, texts, [example], table, pool=10)
+    assert row.scores[0].recall == 0.5
+    assert row.scores[0].recall_at == (0, 0.5, 0.5)
+    assert row.scores[0].f1 == 0
+    first = {"given": Given([7, len(texts) - 1, 0])}
+    [row] = measure(first, systems, texts, [example], table, pool=10)
+    assert row.scores[0].recall_at == (1, 1, 1)
+    assert (row.scores[0].f1, row.scores[0].gm) == (1, False)  # both follow the question
+
+
+def test_rows_by_hops_and_structure(table, examples):
+    texts = table.sentences
+    [row] = measure({"bm25": Bm25Search(texts)}, [("chain", "bm25", Chain())], texts, examples[:3], table, pool=9)
+    one, two, three = row.scores
+    scores = (replace(one, hops=1, structure="SC-SH"), two, replace(three, structure="MC-MH"))
+    study = DatabaseStudy((replace(row, scores=scores),), {})
+    assert [cells[1:3] for cells in study.pools().frame.values.tolist()] == [
+        ["all", "3"],
+        ["1 hop", "1"],
+        ["2 hops", "2"],
+    ]
+    parts = [cells[2] for cells in study.graphs().frame.values.tolist()]
+    assert parts == ["all", "1 hop", "2 hops", "MC-MH", "SC-MH", "SC-SH"]
 
 
 def test_a_question_without_any_candidate(table, examples):
@@ -186,10 +224,32 @@ def test_the_command_writes_a_report(ablate, table, tmp_path, capsys):
     assert ablate(table.sentences, *options) == 0
     said = capsys.readouterr().out
     rows = json.loads((tmp_path / "report" / "database.json").read_text())["rows"]
-    assert [(row["system"], row["search"]) for row in rows] == [("bgr", "hops"), ("bgr", "bm25"), ("bm25", "bm25")]
+    assert [(row["system"], row["search"]) for row in rows] == [
+        ("first k", "hops"),
+        ("bgr", "hops"),
+        ("first k", "bm25"),
+        ("bgr", "bm25"),
+        ("bm25", "bm25"),
+    ]
     assert all(len(row["scores"]) == 3 and all(one["pool"] <= 9 for one in row["scores"]) for row in rows)
     assert "all R" in said
     assert "all R" in (tmp_path / "report" / "database.md").read_text()
+
+
+def test_naive_ge_follows_the_triples_of_the_facts(films, table, examples, word_encoder):
+    """The film's country shares a name with its capital's fact, which shares no word with the question."""
+    corpus, triples = fact_corpus(read_facts(films))
+    collection = Collection.in_memory(corpus, encoder=word_encoder, triples=triples)
+    search = Ranking(NaiveGe.over(collection), len(corpus))
+    questions = [example.question for example in examples]
+    found = search.search(questions, 3)
+    assert len(search) == len(corpus)
+    assert [len(hits.indices) for hits in found] == [3] * len(examples)
+    assert all((np.diff(hits.scores) <= 0).all() for hits in found)
+    whole = NaiveGe.over(collection).retrieve([Query(question) for question in questions])
+    assert [tuple(hits.indices) for hits in found] == [one.indices[:3] for one in whole]
+    [row] = measure({"naive": search}, [(FIRST, "naive", FirstFacts())], table.sentences, examples, table, pool=50)
+    assert all(one.recall == 1 for one in row.scores)
 
 
 def test_a_collection_without_texts_is_refused(ablate, tmp_path, capsys):
