@@ -1,4 +1,5 @@
-"""Which sentences of a textual database state a gold fact of a question, in whatever words.
+"""Which sentences of a textual database state a gold fact of a question, in whatever words: "stars X (also its
+director)" states who directed the film.
 
 It follows from the statements of the sentences (`bgr.data.reasongraphqa.construction.conflicts`), the comparison by
 which distractors are chosen.

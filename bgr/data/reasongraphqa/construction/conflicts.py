@@ -104,9 +104,11 @@ class GoldFacts:
             facts += [replace(fact, value=year) for year in entailed_values(fact.value)[1:]]
         if any(self._states(entailed) for entailed in facts):
             return SAME_VALUE if fact.tail is None else SAME_TRIPLE
+        texts = [str(entailed) for _, value in fact.qualifiers for entailed in entailed_values(value)]
+        if any((fact.head, text, fact.tail) in self._triples for text in texts):
+            return SAME_TRIPLE  # "features X (also its director)"
         if (fact.head, self._object(fact)) in self._qualified:
             return RESTATED
-        texts = (str(entailed) for _, value in fact.qualifiers for entailed in entailed_values(value))
         return RESTATED if any(self._restates(fact, text) for text in texts) else None
 
     def _states(self, fact: Fact) -> bool:
@@ -115,9 +117,9 @@ class GoldFacts:
         return self._name(fact.head) in self._named_ends and meaning(self._named(fact)) in self._named_meanings
 
     def _restates(self, fact: Fact, qualifier: str) -> bool:
-        """True if a qualifier states a gold fact, as in "features X (also its director)"."""
+        """True if a qualifier gives the object or the time of a gold fact, whatever its predicate."""
         stated = (fact.head, qualifier)
-        return stated in self._objects or stated in self._asked_times or (*stated, fact.tail) in self._triples
+        return stated in self._objects or stated in self._asked_times
 
     def _object(self, fact: Fact) -> str:
         return str(fact.value) if fact.tail is None else self._name(fact.tail)

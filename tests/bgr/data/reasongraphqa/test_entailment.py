@@ -8,6 +8,7 @@ import pytest
 
 from bgr.data.example import Example
 from bgr.data.kb.schema import Fact, Value
+from bgr.data.reasongraphqa.checks.same_facts import same_facts
 from bgr.data.reasongraphqa.checks.verify import FactTable, find_entailments
 from bgr.data.reasongraphqa.construction.conflicts import RESTATED, SAME_TRIPLE, SAME_VALUE
 from bgr.data.reasongraphqa.construction.construct import Settings, build
@@ -20,6 +21,7 @@ from bgr.graph.evidence_graph import EvidenceGraph
 NAMES = {"F": "Winter", "G": "Winter", "P": "Ada Berg", "Q": "Bo Lind", "E": "gold", "N": "Nordia", "S": "Sudia"}
 FOUND = Value("year", 1898)
 DIRECTED = Fact("F", "director", tail="P")
+ACTED = Fact("F", "cast member", None, "P", (("object has role", Value("string", "director")),))
 LONG = Fact("F", "runtime", Value("quantity", 82, "minute"))
 DISCOVERED = Fact("E", "discoverer", None, "Q", (("point in time", FOUND),))
 BORDER = Fact("N", "shares border with", tail="S")
@@ -46,7 +48,12 @@ PLANTED = [
     (BORDER, Fact("S", "shares border with", tail="N"), (), SAME_TRIPLE),
     (LONG, Fact("F", "runtime", Value("quantity", 4920, "second")), (), SAME_VALUE),
     (LONG, Fact("F", "IMDb ID", Value("string", "tt1")), (), SAME_VALUE),
-    (DIRECTED, Fact("F", "cast member", None, "P", (("object has role", Value("string", "director")),)), (), RESTATED),
+    (
+        DIRECTED,
+        Fact("F", "cast member", None, "P", (("object has role", Value("string", "director")),)),
+        (),
+        SAME_TRIPLE,
+    ),
     (LONG, Fact("F", "box office", None, "Q", (("length", Value("quantity", 82, "minute")),)), (), RESTATED),
     (DISCOVERED, Fact("E", "time of discovery", FOUND), (), RESTATED),
     (DISCOVERED, Fact("E", "country of discovery", None, "N", (("year", FOUND),)), (WHEN,), RESTATED),
@@ -62,6 +69,15 @@ def test_a_planted_entailment_is_found(gold, distractor, program, how):
     [shown] = found.examples
     assert (shown.sample, shown.distractor, shown.gold, shown.how) == ("train-7", "Planted.", "Gold.", how)
     assert str(shown) == f"sample 'train-7': 'Planted.' beside the gold fact 'Gold.' ({how})"
+
+
+@pytest.mark.parametrize(("gold", "distractor", "program", "how"), PLANTED)
+def test_a_sentence_that_states_a_gold_fact_counts_as_this(gold, distractor, program, how):
+    """In other words, of an entity with the same name, or as a role; a restated value alone does not count."""
+    example, table = sample(gold, distractor, program)
+    assert same_facts(example, ["Innocent.", "Planted.", "Gold."], table) == {2: 1} | (
+        {} if how == RESTATED else {1: 1}
+    )
 
 
 @pytest.mark.parametrize(
