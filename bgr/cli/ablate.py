@@ -203,9 +203,7 @@ def run_candidates(options: AblateCandidatesOptions) -> Output:
     from eval.ablations.candidates_report import points_table
 
     found = ablate_candidates(options)
-    table = points_table(found)
-    text = "\n".join([table.as_text(), *table.notes, "", f"written to {options.out}"])
-    return Output(text, without_nan(found.to_json()))
+    return _tables_output([points_table(found)], options.out, without_nan(found.to_json()))
 
 
 def run_database(options: AblateDatabaseOptions) -> Output:

@@ -62,7 +62,7 @@ POOL_NOTES = (
 
 GRAPH_NOTES = (
     "In percent, with 95 % intervals in brackets (bootstrap over questions). Time is milliseconds a question for the "
-    f"graph and the answer, after the search. {FIRST[0].upper()}{FIRST[1:]}: the first candidates of the search alone, "
+    f"graph and the answer, after the search. {FIRST.capitalize()}: the first candidates of the search alone, "
     "k = number of gold facts.",
 )
 

@@ -179,11 +179,8 @@ def test_rows_by_hops_and_structure(table, examples):
     one, two, three = row.scores
     scores = (replace(one, hops=1, structure="SC-SH"), two, replace(three, structure="MC-MH"))
     study = DatabaseStudy((replace(row, scores=scores),), {})
-    assert [cells[1:3] for cells in study.pools().frame.values.tolist()] == [
-        ["all", "3"],
-        ["1 hop", "1"],
-        ["2 hops", "2"],
-    ]
+    pools = [cells[1:3] for cells in study.pools().frame.values.tolist()]
+    assert pools == [["all", "3"], ["1 hop", "1"], ["2 hops", "2"]]
     parts = [cells[2] for cells in study.graphs().frame.values.tolist()]
     assert parts == ["all", "1 hop", "2 hops", "MC-MH", "SC-MH", "SC-SH"]
 
