@@ -139,8 +139,8 @@ class Directions:
                 texts = [f for q in queries for f in q.facts] if kept is None else []
                 facts = Sentences(texts, self.tokenizer, max_tokens=model.config.fact_tokens)
             facts = facts if kept is None else kept[number]
-            kept_facts = _kept_facts(model, questions, facts, queries) if chosen is None else [*chosen]
-            read.append(_Read(questions, facts, kept_facts))
+            numbers: list[list[int] | None] = [] if chosen is None else [*chosen]
+            read.append(_Read(questions, facts, numbers or _kept_facts(model, questions, facts, queries)))
         needed = {text for one in read for q, chosen in zip(queries, one.kept, strict=True) for text in _of(q, chosen)}
         for model, one in zip(models, read, strict=True):
             for sentences, wanted in ((one.questions, None), (one.facts, needed)):
