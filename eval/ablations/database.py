@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -30,6 +30,7 @@ from bgr.pipeline import BgrPipeline
 from bgr.reader.reader import Reader, ReaderInput
 from bgr.retrievers.base import Query, RetrievalResult, Retriever
 from bgr.retrievers.baselines.single_hop import StarRetriever
+from bgr.retrievers.gear.steps import PAPER
 from bgr.retrievers.gear.sync import NaiveGe
 from bgr.utils.atomic_io import output_folder, write_json, write_text
 from bgr.utils.json_utils import repr_short
@@ -176,7 +177,9 @@ def ablate_database(options: AblateDatabaseOptions) -> DatabaseStudy:
         pipeline = BgrPipeline.from_pretrained(
             options.checkpoint, reader=options.reader, device=options.device, precision=options.precision
         )
-        searches: dict[str, Search] = {name: _search(name, collection, pipeline) for name in options.searches}
+        searches: dict[str, Search] = {
+            name: _search(name, collection, pipeline, options.pool) for name in options.searches
+        }
         last = options.searches[-1]
         systems: list[tuple[str, str, Retriever]] = []
         for name in options.searches:
@@ -204,11 +207,13 @@ def ablate_database(options: AblateDatabaseOptions) -> DatabaseStudy:
     return found
 
 
-def _search(name: str, collection: Collection, pipeline: BgrPipeline) -> Search:
+def _search(name: str, collection: Collection, pipeline: BgrPipeline, pool: int) -> Search:
     if name == "hops":
         return pipeline.search_over(collection)
     if name == NAIVE:
-        return Ranking(NaiveGe.over(collection), len(collection.corpus))
+        # its list is that of a base search with what the triples add, so that of 200 passages is no shorter
+        settings = replace(PAPER, passages=pool)
+        return Ranking(NaiveGe.over(collection, settings=settings), len(collection.corpus))
     found: Search = getattr(collection, name)
     return found
 
