@@ -84,17 +84,9 @@ class Directions:
         self.kept = (forward, backward)
 
     def retrieve_directions(
-        self,
-        queries: Sequence[Query],
-        *,
-        read: Sequence[list[int]] | None = None,
-        batch_size: int = 16,
-        progress: bool = False,
+        self, queries: Sequence[Query], *, batch_size: int = 16, progress: bool = False
     ) -> list[DirectedGraphs]:
         """Run both directions without merging them, since the caller may want several rules.
-
-        Args:
-            read: the candidates of each query that are read; default: `Query.read_first` or the pruner says so.
 
         Raises:
             DataError: a query has no fact, more than `MAX_FACTS`, no question, or a text that is too long or not valid
@@ -105,9 +97,8 @@ class Directions:
         starts = range(0, len(queries), GROUP)
         for start in tqdm(starts, desc="retrieval", disable=not progress, unit="group", delay=2):
             group = queries[start : start + GROUP]
-            chosen = None if read is None else read[start : start + GROUP]
             with autocast(self.device, self.precision):
-                forward, backward = self._read(group, chosen)
+                forward, backward = self._read(group)
                 results = [
                     _walk(model, read, group, batch_size)
                     for model, read in ((self.forward, forward), (self.backward, backward))
@@ -121,10 +112,10 @@ class Directions:
             found += [DirectedGraphs(*each) for each in zip(*results, lost, kept, strict=True)]
         return found
 
-    def _read(self, queries: Sequence[Query], chosen: Sequence[list[int]] | None) -> tuple[_Read, _Read]:
+    def _read(self, queries: Sequence[Query]) -> tuple[_Read, _Read]:
         """Questions and facts after the frozen layers, for each direction; computed once if these are the same. Facts
         come from the cache of `keep_facts` if it contains all of them; of others only those are read that one of the
-        directions keeps (`chosen`, if it is given)."""
+        directions keeps."""
         kept = self.kept
         if kept is not None and not all(fact in kept[0].number for query in queries for fact in query.facts):
             kept = None
@@ -139,8 +130,7 @@ class Directions:
                 texts = [f for q in queries for f in q.facts] if kept is None else []
                 facts = Sentences(texts, self.tokenizer, max_tokens=model.config.fact_tokens)
             facts = facts if kept is None else kept[number]
-            numbers: list[list[int] | None] = [] if chosen is None else [*chosen]
-            read.append(_Read(questions, facts, numbers or _kept_facts(model, questions, facts, queries)))
+            read.append(_Read(questions, facts, _kept_facts(model, questions, facts, queries)))
         needed = {text for one in read for q, chosen in zip(queries, one.kept, strict=True) for text in _of(q, chosen)}
         for model, one in zip(models, read, strict=True):
             for sentences, wanted in ((one.questions, None), (one.facts, needed)):

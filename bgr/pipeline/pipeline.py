@@ -24,7 +24,6 @@ from bgr.pipeline.checks import check_queries
 from bgr.pipeline.directions import Directions
 from bgr.pipeline.graphs import DirectedGraphs
 from bgr.pipeline.hub import find_checkpoint, upload
-from bgr.pipeline.reading_on import read_on
 from bgr.pipeline.saving import exact_model
 from bgr.reader.answer import Answer
 from bgr.reader.loading import reader_of
@@ -184,7 +183,7 @@ class BgrPipeline(Directions, Retriever):
     @timed
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The merged graph of each query, by the checkpoint's rule and its γ."""
-        found = zip(queries, self._directions(queries), strict=True)
+        found = zip(queries, self.retrieve_directions(queries), strict=True)
         return [replace(self._merged(graphs), searched=query.facts) for query, graphs in found]
 
     def over(self, collection: Collection, *, search: SearchName | None = None, count: int | None = None) -> TwoStage:
@@ -289,7 +288,7 @@ class BgrPipeline(Directions, Retriever):
         ]
         found = [DirectedGraphs(DirectionResult(EvidenceGraph()), DirectionResult(EvidenceGraph()))] * len(queries)
         some = [row for row, texts in enumerate(documents) if texts is None or texts]
-        retrieved = self._directions([queries[row] for row in some], progress=progress)
+        retrieved = self.retrieve_directions([queries[row] for row in some], progress=progress)
         for row, graphs in zip(some, retrieved, strict=True):
             found[row] = graphs
         answers = self._read_answers(queries, found, documents, progress=progress)
@@ -321,15 +320,6 @@ class BgrPipeline(Directions, Retriever):
             make_answer(*each, warnings=warnings, documents=texts)
             for *each, warnings, texts in zip(asked, found, merged, read, strange, documents, strict=True)
         ]
-
-    def _directions(self, queries: Sequence[Query], *, progress: bool = False) -> list[DirectedGraphs]:
-        """Both directions; of candidates that a search has ordered, as many as the evidence needs."""
-        return read_on(
-            queries,
-            self.retrieve_directions(queries, progress=progress),
-            lambda some, chosen: self.retrieve_directions(some, read=chosen, progress=progress),
-            lambda graphs: self._merged(graphs).completeness,
-        )
 
     def _merged(self, found: DirectedGraphs) -> RetrievalResult:
         settings = self.settings

@@ -17,7 +17,7 @@ from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.reader.reader import ReaderAnswer
 from bgr.retrievers.base import Query, RetrievalResult, Retriever
 from bgr.retrievers.gear.sync import NaiveGe
-from eval.ablations.database import FIRST, DatabaseStudy, FirstFacts, Ranking, measure
+from eval.ablations.database import FIRST, NAIVE, DatabaseStudy, FirstFacts, _search, measure
 from eval.run.pooled import pooled
 
 
@@ -237,7 +237,8 @@ def test_naive_ge_follows_the_triples_of_the_facts(films, table, examples, word_
     """The film's country shares a name with its capital's fact, which shares no word with the question."""
     corpus, triples = fact_corpus(read_facts(films))
     collection = Collection.in_memory(corpus, encoder=word_encoder, triples=triples)
-    search = Ranking(NaiveGe.over(collection), len(corpus))
+    search = _search(NAIVE, collection, None, 50)
+    assert search.retriever.settings.passages == 50
     questions = [example.question for example in examples]
     found = search.search(questions, 3)
     assert len(search) == len(corpus)
