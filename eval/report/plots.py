@@ -296,11 +296,16 @@ def _panel(axes: Any, names: Sequence[str], points: Mapping[str, tuple[float, fl
         axes.set_xscale("log")
         axes.set_xlim(low, high)
         ticks = log_ticks(low, high)
-    axes.xaxis.set_major_locator(FixedLocator(ticks))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
-    axes.xaxis.set_minor_locator(NullLocator())
+    set_ticks(axes.xaxis, ticks)
     axes.xaxis.set_minor_formatter(NullFormatter())
     bare(axes, grid="both")
+
+
+def set_ticks(axis: Any, ticks: Sequence[float]) -> None:
+    """Only these ticks, each with its number in full."""
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_locator(NullLocator())
 
 
 def log_ticks(low: float, high: float) -> list[float]:

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-from eval.report.plots import MARKERS, add_legend, bar_style, bare, label_of, log_ticks, new_figure
+from eval.report.plots import MARKERS, add_legend, bar_style, bare, label_of, log_ticks, new_figure, set_ticks
 
 CANDIDATE_PANELS: Mapping[str, str] = {
     "gm": "GM (%)",
@@ -45,9 +43,7 @@ def plot_candidates(lines: Mapping[str, Line], title: str, path: str | Path) -> 
     low, high = min(counts, default=1) / 1.2, 1.2 * max(counts, default=10)
     for axes in panels[-1]:
         axes.set_xlim(low, high)
-        axes.xaxis.set_major_locator(FixedLocator(log_ticks(low, high)))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
-        axes.xaxis.set_minor_locator(NullLocator())
+        set_ticks(axes.xaxis, log_ticks(low, high))
         axes.set_xlabel("candidates")
     figure.suptitle(title, x=0.01, ha="left", parse_math=False)
     add_legend(figure, panels[0, 0], 6)
@@ -77,9 +73,7 @@ def draw_growth(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         times.plot(sizes, [row[key] for row in rows], **style, label=label)
     times.set_ylabel("milliseconds")
     times.set_yscale("log")
-    low, high = times.get_ylim()
-    times.yaxis.set_major_locator(FixedLocator(log_ticks(low, high)))
-    times.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,g}"))
+    set_ticks(times.yaxis, log_ticks(*times.get_ylim()))
     add_legend(figure, times, 4)
     memory.plot(sizes, [row["ask_gb"] for row in rows], color=bar_style(0)["color"], marker=MARKERS[0])
     memory.set_ylabel("GB of memory while asking")
