@@ -51,7 +51,8 @@ class Asking:
             from bgr.graph.draw import check_drawing
 
             check_drawing(options.draw, overwrite=options.overwrite)
-        self.prompts = not options.questions and options.file is None and sys.stdin.isatty()
+        # standard input is None where it is closed
+        self.prompts = not options.questions and options.file is None and sys.stdin is not None and sys.stdin.isatty()
         self.questions = [] if self.prompts else list(_questions(options))
         if self.facts is None and self.searched is None:
             self.searched = collection_folder(progress=True)
@@ -105,11 +106,6 @@ class Asking:
             yield pipeline.answer(question, searched, pool=self.options.pool)
 
 
-def answer_questions(options: AskOptions) -> list[Answer]:
-    """Answer the questions of the options; see `Asking`."""
-    return Asking(options).answers()
-
-
 def check_checkpoint(folder: Path) -> None:
     """Check that a folder has the files of a checkpoint; CheckpointError otherwise."""
     for part in PARTS:
@@ -157,7 +153,7 @@ def _questions(options: AskOptions) -> list[str]:
     if options.file is not None and options.file != "-":
         return read_sentences(Path(options.file), "question")
     try:
-        lines = sys.stdin.read().splitlines()
+        lines = sys.stdin.read().splitlines() if sys.stdin is not None else []
     except UnicodeDecodeError as error:
         raise DataError(f"standard input: cannot be read as text: {error}") from None
     return _sentences(lines, "standard input", "question")

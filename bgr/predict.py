@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -218,15 +218,23 @@ def _run_key(options: PredictOptions, corpus: str) -> str:
     folder = options.checkpoint or checkpoint_folder()
     files = [path for part in ("", "encoder", *DIRECTIONS, RANKER) for path in (folder / part).glob("*")]
     files += (folder / "reader").rglob("*")
-    names = sorted(
-        path.relative_to(folder).as_posix()
-        for path in files
-        if path.is_file() and path.suffix in (".json", ".safetensors", ".txt")
-    )
     with writing(options.questions):
         given = hash_files(options.questions.parent, [options.questions.name])
+        reader = _reader_hash(options.reader)
         settings = (options.pool, options.reader, options.device, options.precision)
-        return hash_texts(__version__, given, hash_files(folder, names), corpus, *map(str, settings))
+        return hash_texts(__version__, given, _hash_model(folder, files), corpus, reader, *map(str, settings))
+
+
+def _hash_model(folder: Path, files: Iterable[Path]) -> str:
+    """A hash of those of the files that a model is read from."""
+    parts = (path for path in files if path.is_file() and path.suffix in (".json", ".safetensors", ".txt"))
+    return hash_files(folder, sorted(path.relative_to(folder).as_posix() for path in parts))
+
+
+def _reader_hash(reader: str | None) -> str:
+    """A hash of a reader in a folder, which may be trained anew; any other is known by its name."""
+    folder = Path(reader or "")
+    return _hash_model(folder, folder.rglob("*")) if reader and folder.is_dir() else ""
 
 
 def _remove_complete(part: Path, out: Path) -> None:

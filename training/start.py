@@ -45,8 +45,6 @@ def start_retriever(options: RetrieverOptions) -> Training | None:
     """
     seeds = None if options.seeds is None else read_seeds(options.seeds)
     both = options.direction == "both"
-    if options.init is not None and options.init.resolve().is_relative_to(options.out.resolve()):
-        raise BgrError(f"--init {options.init}: is in --out {options.out}, which is written; give another folder")
     run = _run(options, options.data, init=options.init)
     check_folder(run, overwrite=options.overwrite, alone=not both)
     if not options.overwrite:

@@ -222,7 +222,7 @@ def _last_number(folder: Path) -> int:
     try:
         named = _numbers(piece.name for piece in read_manifest(folder).pieces)
     except DataError:
-        return 0
+        return max(before, default=0) if (folder / NAME).exists() else 0
     # a collection that became empty names no piece
     return max(named or before, default=0)
 
@@ -233,11 +233,13 @@ def _numbers(names: Iterable[str]) -> list[int]:
 
 def tidy(folder: Path) -> None:
     """Remove pieces that the manifest does not name, and names and token ids of other texts; the vectors of an
-    interrupted run stay."""
+    interrupted run stay. Where the manifest cannot be read, nothing is known of what it names, and all stays."""
     try:
         manifest = read_manifest(folder)
         names, corpus = {piece.name for piece in manifest.pieces}, manifest.corpus
     except DataError:
+        if (folder / NAME).exists():
+            return
         names, corpus = set(), ""
     _remove_hops(folder, corpus)
     for path in sorted(folder.iterdir()):

@@ -14,7 +14,7 @@ from bgr.collection.bm25 import Bm25Search, ScoredSearch
 from bgr.collection.corpus import Corpus
 from bgr.collection.embedding import VectorStore, load_encoder
 from bgr.collection.encoder_spec import EncoderSpec
-from bgr.collection.segments import FolderState, no_encoder
+from bgr.collection.segments import FolderState, no_encoder, no_vectors
 from bgr.collection.spread import SpreadEncoder
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.openie import read_openie
@@ -118,7 +118,11 @@ class Memory:
 
     @cached_property
     def triples(self) -> TripleIndex | None:
-        return TripleIndex.build(read_triples(self._triples, self.corpus), self._encode, progress=self._progress)
+        triples = read_triples(self._triples, self.corpus)
+        if not triples:
+            return None
+        encode = no_vectors if self._encoder.encoder is None else self._encode
+        return TripleIndex.build(triples, encode, progress=self._progress)
 
     @cached_property
     def _encode(self) -> Encoder:

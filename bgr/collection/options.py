@@ -121,6 +121,7 @@ class SearchOptions(FolderOptions, EncoderOptions, MilvusOptions):
     verify: bool = True
 
     def conflicts(self) -> Iterator[str]:
+        yield from super().conflicts()
         if self.milvus is not None and self.method == "bm25":
             yield "--milvus holds vectors, bm25 searches words: give dense or hybrid to --method"
 
@@ -147,6 +148,7 @@ class UploadOptions(FolderOptions, EncoderOptions, MilvusOptions):
     overwrite: bool = False
 
     def conflicts(self) -> Iterator[str]:
+        yield from super().conflicts()
         if self.milvus is None:
             yield "--milvus is required: a file that ends in .db, or the address of a server"
 

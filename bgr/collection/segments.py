@@ -223,6 +223,11 @@ def no_encoder(texts: Sequence[str]) -> np.ndarray:
     raise DataError(f"{len(texts)} texts to encode, and the collection has no encoder; open or build it with one")
 
 
+def no_vectors(texts: Sequence[str]) -> np.ndarray:
+    """``[n, 0]``: the vectors of a collection without an encoder."""
+    return np.zeros((len(texts), 0), dtype=np.float32)
+
+
 @dataclass(frozen=True)
 class Verified:
     """Number and size of the files that were compared, and the files without a hash (of an older version)."""

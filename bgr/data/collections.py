@@ -53,7 +53,7 @@ def read_passages(path: Path) -> Corpus:
             return Corpus(Passage(one.id, "", one.sentence) for one in read_facts(path, progress=True))
         except ValueError as error:
             raise DataError(f"{path / FACTS_FILE}: {error}; ids are unique") from None
-    return load_corpus(path) if _has_ids(path) else read_corpus(path).corpus()
+    return load_corpus(path) if _has_ids(path) else read_corpus(path, with_ids=False).corpus()
 
 
 def build(options: opt.BuildOptions) -> Collection:

@@ -11,6 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
+from types import UnionType
 from typing import Any, NamedTuple, TypeVar
 
 from bgr.llm.failures import RESUME, StepFailures
@@ -318,7 +319,7 @@ def failed(reply: Reply, value: Any, problem: str) -> ParsedReply:
     return ParsedReply(value, f"the reply holds {problem}", reply.usage + Usage(failed=1))
 
 
-def field_of(value: Any, key: str, kind: type) -> Any:
+def field_of(value: Any, key: str, kind: type | UnionType) -> Any:
     """A field of an object if it has the given type, else ``None``; `value` may be anything."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, kind) else None

@@ -38,7 +38,7 @@ def write_packed(path: Path, rows: Sequence[Sequence[Any]]) -> None:
     """Write rows of `COLUMNS`, which are in the order of their keys.
 
     Raises:
-        DataError: a reply is not valid, or the file cannot be written.
+        DataError: a reply is not valid, there are more than `MAX_BYTES`, or the file cannot be written.
     """
     for row in rows:
         if problem := reply_problem(row):
@@ -47,6 +47,8 @@ def write_packed(path: Path, rows: Sequence[Sequence[Any]]) -> None:
     body = "".join(f"{line}\n" for line in lines).encode()
     head = {"format": FORMAT, "replies": len(lines), "sha256": hashlib.sha256(body).hexdigest()}
     content = json.dumps(head).encode() + b"\n" + body
+    if len(content) > MAX_BYTES:
+        raise DataError(f"{path}: the replies have {len(content):,} bytes, allowed: {MAX_BYTES:,}")
     with new_file(path, parents=True) as part:
         part.write_bytes(lzma.compress(content, check=lzma.CHECK_SHA256, preset=9 | lzma.PRESET_EXTREME))
 

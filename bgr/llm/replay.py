@@ -105,8 +105,7 @@ class Replay:
         intact = digest == "" or digest == _digest(key, *row[:5])
         text, first = alternatives_of(text) if key.startswith(WITH_FIRST) else (text, ())
         if not intact or not isinstance(text, str) or not all(isinstance(n, int) and n >= 0 for n in row[1:5]):
-            problem = f"the reply under {key[:16]}… is damaged; delete the file to request all replies again"
-            raise DataError(f"{self.path}: {problem}")
+            raise self._damaged(key)
         # seconds do not affect results, so a damaged value is replaced
         seconds = seconds if isinstance(seconds, float) and 0 <= seconds < float("inf") else 0.0
         return Completion(text, tokens_in, tokens_out, bool(cut), first, seconds, bool(clipped))
@@ -126,9 +125,13 @@ class Replay:
         return reply if insert.rowcount == 1 else self.get(key) or reply
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """All replies in the order of their keys, each with its `COLUMNS`; DataError if the file cannot be read."""
+        """All replies in the order of their keys, each with its `COLUMNS`; DataError if the file cannot be read, or a
+        reply is damaged."""
         try:
-            yield from self._file.execute(f"SELECT {', '.join(COLUMNS)} FROM replies ORDER BY key")
+            for *row, digest in self._file.execute(f"SELECT {', '.join(COLUMNS)}, digest FROM replies ORDER BY key"):
+                if digest not in ("", _with_digest(row)[-1]):
+                    raise self._damaged(row[0])
+                yield tuple(row)
         except sqlite3.Error as error:
             raise self._problem(error) from None
 
@@ -154,6 +157,10 @@ class Replay:
             self._file.execute("COMMIT")
         except sqlite3.Error as error:
             raise self._problem(error) from None
+
+    def _damaged(self, key: str) -> DataError:
+        problem = f"the reply under {str(key)[:16]}… is damaged; delete the file to request all replies again"
+        return DataError(f"{self.path}: {problem}")
 
     def close(self) -> bool:
         """Close the file, and return whether no other process has it open."""

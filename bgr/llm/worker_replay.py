@@ -7,6 +7,7 @@ leaves them, and the next one joins them first.
 
 from __future__ import annotations
 
+import glob
 import re
 import socket
 from collections.abc import Iterator
@@ -36,6 +37,11 @@ class WorkerReplay(Replay):
         """As `Replay.get`."""
         return self._before.get(key) or super().get(key)
 
+    def close(self) -> bool:
+        """As `Replay.close`."""
+        self._before.close()
+        return super().close()
+
 
 @contextmanager
 def shared_replay(path: Path, *, replay_only: bool = False) -> Iterator[None]:
@@ -57,7 +63,7 @@ def shared_replay(path: Path, *, replay_only: bool = False) -> Iterator[None]:
 
 def _join(path: Path) -> None:
     with Replay(path) as replay:
-        for file in sorted(path.parent.glob(f"{path.name}.*{SUFFIX}")):
+        for file in sorted(path.parent.glob(f"{glob.escape(path.name)}.*{SUFFIX}")):
             unused = Replay(file).close()
             with Replay(file) as part:
                 replay.add_all(part)

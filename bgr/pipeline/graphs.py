@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bgr.graph.evidence_graph import EvidenceGraph
-from bgr.retrievers.base import RetrievalResult
+from bgr.retrievers.base import KEPT, RetrievalResult
 from bgr.retrievers.graph_hop.completeness import Refusal
 from bgr.retrievers.graph_hop.fusion import Fusion
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
@@ -32,5 +32,5 @@ class DirectedGraphs:
         completeness = refusal.completeness(self.forward, self.backward, found.graph)
         if completeness is not None and completeness < refusal.threshold:
             found = replace(found, graph=EvidenceGraph())
-        details = {} if self.kept is None else {"kept": list(self.kept)}
+        details = {} if self.kept is None else {KEPT: list(self.kept)}
         return replace(found, details=details, truncated=self.truncated, completeness=completeness)

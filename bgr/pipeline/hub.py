@@ -14,11 +14,12 @@ from pathlib import Path
 
 from bgr.errors import CheckpointError
 from bgr.released import checkpoint_folder
+from bgr.retrievers.graph_hop.options import RANKER
 from bgr.utils.checksums import SUMS, read_sums
 from bgr.utils.hashing import hash_file
 from bgr.utils.json_utils import one_line, repr_short
 
-PLACES = ("", "forward/", "backward/", "encoder/", "reader/")
+PLACES = ("", "forward/", "backward/", "encoder/", "reader/", f"{RANKER}/")
 NAMES = (
     *("bgr.json", "config.json", "encoder.json", "generation_config.json", "model.safetensors", "reader.json"),
     *("added_tokens.json", "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json"),

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import torch
 
+from bgr.collection.collection import Collection
 from bgr.collection.corpus import Passage
 from bgr.collection.search import Search
-from bgr.errors import CheckpointError
+from bgr.errors import CheckpointError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.checkpoint import load_tokenizer
 from bgr.models.config import DIRECTIONS
@@ -41,9 +42,6 @@ from bgr.retrievers.search import CANDIDATES, TwoStage
 from bgr.utils.atomic_io import output_folder
 from bgr.utils.devices import pick_device
 from bgr.utils.json_utils import one_line
-
-if TYPE_CHECKING:
-    from bgr.collection.collection import Collection
 
 
 class BgrPipeline(Directions, Retriever):
@@ -252,8 +250,13 @@ class BgrPipeline(Directions, Retriever):
         questions = [question] if isinstance(question, str) else list(question)
         if isinstance(facts, Sequence):
             found = self.answer_all(with_facts(questions, facts))
-        else:
+        elif isinstance(facts, Collection):
             found = self.answer_all([Query(one) for one in questions], collection=facts, pool=pool)
+        else:
+            raise DataError(
+                f"facts are a {type(facts).__name__}; allowed: a list of texts, a list of them for each question, or a "
+                "collection"
+            )
         return found[0] if isinstance(question, str) else found
 
     __call__ = answer

@@ -19,6 +19,9 @@ from bgr.llm.usage import Usage
 SHOWN = 10
 """Maximum number of texts of a ranked list that a notebook shows."""
 
+KEPT = "kept"
+"""Entry of `RetrievalResult.details`: the indices of the texts that were left after a first stage."""
+
 
 @dataclass(frozen=True)
 class Query:
@@ -54,8 +57,7 @@ class RetrievalResult:
     Args:
         graph: the evidence graph. A retriever that only ranks texts returns a star: the root leads to every text.
         limits: the name of every limit that was reached.
-        details: plain values for reports; ``kept`` has the indices of the texts that were left after a first stage, if
-            there is one.
+        details: plain values for reports; `KEPT` only if there is a first stage.
         ranking: ``(index, score)``, best first, each index once; ``None`` ranks the graph's nodes (`ranked_nodes`).
         searched: the texts that were searched.
         usage: calls of the language model.

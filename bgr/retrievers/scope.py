@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
@@ -24,6 +24,9 @@ T = TypeVar("T")
 
 SearchName = Literal["bm25", "dense", "hybrid"]
 """The searches of a collection."""
+
+KEPT_SCOPES = 64
+"""Number of queries whose candidates stay indexed: retrievers ask for them in each round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +54,21 @@ class Scope:
     def of(self, query: Query) -> Scope:
         """The scope of a query: this one, or the query's candidates, numbered in their order.
 
-        Candidates that are texts of this scope keep their vectors and triples; others are indexed now.
+        Candidates that are texts of this scope, each once, keep their vectors and triples; otherwise all are indexed
+        now, and kept for the next rounds of the same query.
         """
-        if query.candidates is None:
-            return self
-        indices = [self._index_of.get(text) for text in query.candidates]
-        known = [index for index in indices if index is not None]
-        if len(known) == len(indices) == len(set(known)):
-            return self.subset(known)
-        return self._of_texts(query.candidates, indices)
+        return self if query.candidates is None else self._of_candidates(tuple(query.candidates))
+
+    @cached_property
+    def _of_candidates(self) -> Callable[[tuple[str, ...]], Scope]:
+        def scope(texts: tuple[str, ...]) -> Scope:
+            indices = [self._index_of.get(text) for text in texts]
+            known = [index for index in indices if index is not None]
+            if len(known) == len(indices) == len(set(known)):
+                return self.subset(known)
+            return self._of_texts(texts, indices)
+
+        return lru_cache(KEPT_SCOPES)(scope)
 
     def subset(self, indices: Sequence[int]) -> Scope:
         """Some of the texts, each at most once, renumbered in the order given; nothing is encoded again."""
@@ -70,8 +79,7 @@ class Scope:
 
     def _of_texts(self, texts: Sequence[str], indices: Sequence[int | None]) -> Scope:
         """The scope of texts of which some are unknown or occur twice."""
-        known = [Passage("", "", text) if i is None else self.corpus[i] for text, i in zip(texts, indices, strict=True)]
-        corpus = Corpus(Passage(str(n), passage.title, passage.text) for n, passage in enumerate(known))
+        corpus = Corpus(self._passages(texts, indices))
         triples = self.triples
         if triples is not None:
             moved = np.full(len(self.corpus), -1, dtype=np.int64)
@@ -80,6 +88,21 @@ class Scope:
                     moved[index] = n
             triples = triples.changed(moved, [])
         return Scope(corpus, None if self.search is None else search_over(self.search, texts), triples)
+
+    def _passages(self, texts: Sequence[str], indices: Sequence[int | None]) -> Iterator[Passage]:
+        """The passages of texts: those of this scope, under their ids where they come first, and others under new
+        ids."""
+        seen: set[int] = set()
+        for n, (text, index) in enumerate(zip(texts, indices, strict=True)):
+            passage = Passage("", "", text) if index is None else self.corpus[index]
+            if index is None or index in seen:
+                name = f"candidate {n}"
+                while name in self.corpus.index_of:
+                    name += "+"
+                passage = replace(passage, id=name)
+            else:
+                seen.add(index)
+            yield passage
 
     @cached_property
     def _index_of(self) -> dict[str, int]:

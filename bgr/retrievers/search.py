@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.retrievers.base import Query, RetrievalResult, Retriever, star, timed
+from bgr.retrievers.base import KEPT, Query, RetrievalResult, Retriever, star, timed
 from bgr.retrievers.scope import Scope, SearchName, pairs, search_scopes
 
 if TYPE_CHECKING:
@@ -97,5 +97,15 @@ class TwoStage(Retriever):
         sentences = tuple((indices[index], number) for index, number in result.sentences)
         cut = result.truncated
         cut = None if cut is None else tuple(index if index == ROOT else indices[index] for index in cut)
-        searched = self.scope.corpus
-        return replace(result, graph=graph, ranking=ranking, sentences=sentences, searched=searched, truncated=cut)
+        details = dict(result.details)
+        if KEPT in details:
+            details[KEPT] = [indices[index] for index in details[KEPT]]
+        return replace(
+            result,
+            graph=graph,
+            ranking=ranking,
+            sentences=sentences,
+            searched=self.scope.corpus,
+            truncated=cut,
+            details=details,
+        )

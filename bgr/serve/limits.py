@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import ipaddress
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
@@ -27,14 +28,24 @@ HEADERS = {
 }
 """Of every response. Pages load nothing from elsewhere, and no other page shows or reads ours."""
 
-LOCAL = ("localhost", "127.0.0.1", "[::1]")
-"""Names by which a browser reaches a loopback address. Another name that leads to it is an attack (DNS rebinding)."""
+LOCAL = "localhost, 127.0.0.1, [::1] and other loopback addresses"
+"""How a browser reaches a loopback address. Another name that leads to it is an attack (DNS rebinding)."""
 
 BODY_SECONDS = 20.0
 """Time for a request's body to arrive."""
 
 OPEN = ("/v1/health",)
 """Paths of the API that need no token. Those of the page need none either: it asks for the token itself."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is ``localhost`` or a loopback address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -97,8 +108,8 @@ class Guard:
         if self.local:
             host = headers.get(b"host", b"").decode("latin-1").lower()
             name = host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host
-            if name not in LOCAL:
-                raise Refused(403, f"the host is {name[:100]!r}, allowed: {', '.join(LOCAL)}")
+            if not is_loopback(name.strip("[]")):
+                raise Refused(403, f"the host is {name[:100]!r}, allowed: {LOCAL}")
         path = scope["path"]
         guarded = (path.startswith("/v1/") and path not in OPEN) or path == "/metrics"
         if self.token and guarded:

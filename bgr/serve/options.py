@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from bgr.retrievers.graph_hop.options import MAX_FACTS, CheckpointOptions, Pool
+from bgr.serve.limits import is_loopback
 from bgr.utils.options import Folder, Metavar, Positive, Range
 
 Named = Annotated[str, Metavar("NAME=DIR")]
@@ -72,17 +72,13 @@ class ServeOptions(CheckpointOptions):
 
     @property
     def token(self) -> str:
-        return os.environ.get(TOKEN, "")
+        # without the line break at the end of a secret from a file; what clients send is stripped, too
+        return os.environ.get(TOKEN, "").strip()
 
     @property
     def is_local(self) -> bool:
         """Whether the host is a loopback address."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.host)
 
 
 def named_folders(values: tuple[str, ...]) -> dict[str, Path]:

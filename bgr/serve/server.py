@@ -131,8 +131,8 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
     try:
         family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.create_server(place[:2], family=family, backlog=1_024)
-    except OSError as error:
-        raise BgrError(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
+    except (OSError, UnicodeError) as error:  # a name that is none, such as a..b, is not encoded
+        raise BgrError(f"cannot listen on {host} port {port}: {getattr(error, 'strerror', None) or error}") from None
     with listener:
         yield listener
 

@@ -68,14 +68,19 @@ def output_folder(path: str | Path, *, overwrite: bool = False, sums: bool = Tru
     hashes of its files are written too (`bgr.utils.checksums`); parts of a folder that has hashes need none.
 
     Raises:
-        DataError: `path` exists and `overwrite` is false (an empty folder counts as free).
+        DataError: `path` is a file, or exists and `overwrite` is false (an empty folder counts as free); or it cannot
+            be written.
     """
     path = Path(path)
+    if path.exists() and not path.is_dir():
+        raise DataError(f"{path}: not a folder; name another place")
     if path.exists() and not overwrite and not is_empty(path):
         raise DataError(f"{path}: exists already; give --overwrite to replace it")
-    path.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as held:
-        with _locked(path.parent, wait=True):  # so that nobody sees the new folder before it is locked
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        # so that nobody sees the new folder before it is locked
+        with writing(path), _locked(path.parent, wait=True):
             _remove_left(path, _HALF)
             work = Path(tempfile.mkdtemp(prefix=f".{path.name}.{_HALF}", dir=path.parent))
             held.callback(shutil.rmtree, work, ignore_errors=True)
@@ -86,11 +91,23 @@ def output_folder(path: str | Path, *, overwrite: bool = False, sums: bool = Tru
             if sums:
                 write_sums(work)
             share_files(work)
-        if path.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{path.name}.{_OLD}", dir=path.parent)) / "old"
-            os.replace(path, old)
-        os.replace(work, path)
+        with writing(path):
+            _move(work, path)
         _remove_left(path, _OLD)  # only now that the new one is in place
+
+
+def _move(work: Path, path: Path) -> None:
+    """Move a folder to where an old one may be, which comes back if that fails."""
+    if not path.exists():
+        os.replace(work, path)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.{_OLD}", dir=path.parent)) / "old"
+    os.replace(path, old)
+    try:
+        os.replace(work, path)
+    except OSError:
+        os.replace(old, path)
+        raise
 
 
 def _remove_left(path: Path, kind: str) -> None:

@@ -23,6 +23,7 @@ Each command of `bgr` is a function of such a dataclass, from which the command 
 from __future__ import annotations
 
 import math
+import os
 import re
 import types
 from collections.abc import Callable, Iterator
@@ -105,13 +106,27 @@ class Options:
                 object.__setattr__(self, one.name, value)
             except ValueError as error:
                 problems.append(f"{flag(one)}: {error}")
-        problems = problems or list(self.conflicts())
+        problems = problems or [*self.conflicts(), *self._deleted_inputs()]
         if problems:
             raise OptionsError("; ".join(problems))
 
     def conflicts(self) -> Iterator[str]:
         """One line for each combination of options that is not allowed."""
         return iter(())
+
+    def _deleted_inputs(self) -> Iterator[str]:
+        """One line for each input that ``--overwrite`` would delete with an output that holds it. A cache of states is
+        none: it is made again."""
+        if not getattr(self, "overwrite", False):
+            return
+        kinds = {one: kind_of(type(self), one) for one in fields(self) if one.name != "states"}
+        written = [one for one, kind in kinds.items() if kind.is_written and getattr(self, one.name) is not None]
+        for one, kind in kinds.items():
+            for path in () if kind.is_written else _existing(getattr(self, one.name), kind):
+                for output in written:
+                    out = getattr(self, output.name)
+                    if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(out)):
+                        yield f"{flag(one)}: {path} would be deleted with {flag(output)} {out}: name another place"
 
     def outputs(self) -> Iterator[Path]:
         """Files and folders that the command writes as a whole: no other command may write them while it runs."""
@@ -172,6 +187,19 @@ class Kind:
         if self.count not in (-1, len(value)):
             raise ValueError(f"{len(value)} values, allowed: {self.count}")
         return tuple(map(self.convert_one, value))
+
+
+def _existing(value: Any, kind: Kind) -> Iterator[str]:
+    """The paths of files and folders that an option names, also as ``NAME=DIR``."""
+    for one in value if isinstance(value, tuple) else (value,):
+        if isinstance(one, Path):
+            found = [str(one)]
+        elif isinstance(one, str):
+            # a text without a separator may be the name of a setting
+            found = [text for text in (one, one.partition("=")[2]) if os.sep in text or "DIR" in kind.metavar]
+        else:
+            found = []
+        yield from (text for text in found if text and os.path.exists(text))
 
 
 def flag(one: Field[Any]) -> str:

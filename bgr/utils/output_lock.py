@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -22,6 +23,10 @@ if sys.platform != "win32":
 PARENTS = "BGR_LOCKED"
 """Environment variable with the outputs that a command has locked; the commands that it starts may write in them."""
 
+_taken: dict[str, int] = {}
+"""The outputs that this process has locked, each with the thread that did."""
+
+_changing = threading.Lock()
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP)
 _handles: set[int] = set()
 
@@ -33,19 +38,20 @@ def output_locks(outputs: Iterable[Path]) -> Iterator[None]:
     File systems without locks, and Windows, give none.
 
     Raises:
-        BgrError: another process writes one of them, a folder that holds it, or a part of it.
+        BgrError: another process writes one of them, a folder that holds it, or a part of it; or another thread one
+            of them.
         DataError: a lock cannot be written.
     """
-    ours = set(filter(None, os.environ.get(PARENTS, "").split(os.pathsep)))
     with ExitStack() as held:
         for output in outputs if sys.platform != "win32" else ():
             path = Path(os.path.realpath(output))
-            if str(path) in ours:
+            if str(path) in _parents() or _taken.get(str(path)) == threading.get_ident():
                 continue
             with writing(output):
                 held.enter_context(_made(path.parent))
                 held.enter_context(_held(path, output))
-            ours.add(str(path))
+            held.enter_context(_told(str(path)))
+            ours = _parents() | _taken.keys()
             around = [folder for folder in path.parents if str(folder) not in ours]
             with suppress(OSError):  # a folder that cannot be listed has no locks of ours
                 within = [path / file.name[1:-5] for file in path.iterdir() if LOCK_FILE.fullmatch(file.name)]
@@ -53,14 +59,35 @@ def output_locks(outputs: Iterable[Path]) -> Iterator[None]:
             for other in around:
                 if _is_held(_lock_file(other)):
                     raise _busy(output, f" ({other})")
-        before = os.environ.get(PARENTS)
-        os.environ[PARENTS] = os.pathsep.join(sorted(ours))
-        try:
-            yield
-        finally:
-            os.environ.pop(PARENTS)
-            if before is not None:
-                os.environ[PARENTS] = before
+        yield
+
+
+def _parents() -> set[str]:
+    """The outputs that the command has locked that started this process."""
+    return set(filter(None, os.environ.get(PARENTS, "").split(os.pathsep))) - _taken.keys()
+
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """Tell processes that are started in the block that the output is locked for them, too."""
+
+    def tell(paths: set[str]) -> None:
+        if paths:
+            os.environ[PARENTS] = os.pathsep.join(sorted(paths))
+        else:
+            os.environ.pop(PARENTS, None)
+
+    with _changing:
+        parents = _parents()
+        _taken[path] = threading.get_ident()
+        tell(parents | _taken.keys())
+    try:
+        yield
+    finally:
+        with _changing:
+            parents = _parents()
+            _taken.pop(path, None)
+            tell(parents | _taken.keys())
 
 
 def _lock_file(path: Path) -> Path:

@@ -10,7 +10,8 @@ MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
 )
-_MONTH = "|".join(MONTHS)
+# in ASCII: in Unicode "ſ" is a kind of "s" to a pattern that ignores case, but not to `str.lower`
+_MONTH = f"(?a:{'|'.join(MONTHS)})"
 _DAY = r"(?P<{0}>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<{0}>[12]\d{{3}})"
 _DATE = re.compile(
@@ -26,10 +27,10 @@ HOURS = ("hour", "hours", "hr", "hrs")
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12} | dict.fromkeys(
     HOURS, 60.0
 )
-SCALE = re.compile(rf"[ -]?({'|'.join(_SCALES)})\b", re.IGNORECASE)
+SCALE = re.compile(rf"[ -]?((?a:{'|'.join(_SCALES)}))\b", re.IGNORECASE)
 """The word after a number that it is multiplied for; hours are counted in minutes, as running times are stated."""
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_SPELLED = re.compile(rf"(?<!half )\b({'|'.join(_WORDS)}|an?)(?=[ -](?:{'|'.join(_SCALES)})\b)", re.IGNORECASE)
+_SPELLED = re.compile(rf"(?<!half )\b((?a:{'|'.join(_WORDS)}|an?))(?=[ -](?a:{'|'.join(_SCALES)})\b)", re.IGNORECASE)
 MAX_CHARACTERS = 40
 """Maximum number of characters of a number; anything longer is not a quantity."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 
 FONT = 8.0
 """Font size in points."""
@@ -24,19 +25,29 @@ def clean_line(text: str) -> str:
 def wrap(text: str, width: float) -> tuple[str, ...]:
     """Break a text into at most `MAX_LINES` lines of at most `width` points, the last one cut with an ellipsis."""
     lines = [""]
-    for word in text.split():
-        while text_width(word) > width:  # a word wider than the box
-            cut = next(n for n in range(len(word), 0, -1) if text_width(word[:n]) <= width)
-            lines += [word[:cut]]
-            word = word[cut:]
-        if text_width(f"{lines[-1]} {word}") <= width:
+    for word in _pieces(text, width):
+        if text_width(f"{lines[-1]} {word}".strip()) <= width:
             lines[-1] = f"{lines[-1]} {word}".strip()
+        elif len(lines) > MAX_LINES:
+            break  # the rest of a long text is not measured
         else:
             lines.append(word)
     lines = [line for line in lines if line] or [""]
     if len(lines) > MAX_LINES:
         lines = [*lines[: MAX_LINES - 1], lines[MAX_LINES - 1][:-1].rstrip() + "…"]
     return tuple(lines)
+
+
+def _pieces(text: str, width: float) -> Iterator[str]:
+    """The words of a text; one that is wider than a line in pieces that fill a line each, and the rest."""
+    for word in text.split():
+        start, filled = 0, 0.0
+        for at, char in enumerate(word):
+            filled += text_width(char)
+            if filled > width and at > start:
+                yield word[start:at]
+                start, filled = at, text_width(char)
+        yield word[start:]
 
 
 def text_width(text: str) -> float:

@@ -21,14 +21,11 @@ from bgr.data.reasongraphqa.candidate_sets import CandidateSets
 from bgr.errors import BgrError
 from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
-from bgr.retrievers.base import RetrievalResult, Retriever
+from bgr.retrievers.base import KEPT, RetrievalResult, Retriever
 from bgr.utils.devices import pick_device
 from bgr.utils.json_utils import one_line
 from eval.run.evaluate import query_of
 from eval.run.memory import PeakMemory
-
-KEPT = "kept"
-"""Entry of `RetrievalResult.details`: the indices of the candidates that a retriever keeps after its first stage."""
 
 
 @dataclass(frozen=True)

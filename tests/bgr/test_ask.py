@@ -4,7 +4,7 @@ import json
 import pytest
 import torch
 
-from bgr.ask import Asking, answer_questions
+from bgr.ask import Asking
 from bgr.cli import main
 from bgr.errors import CheckpointError, DataError
 from bgr.retrievers.graph_hop.known_words import KnownWords
@@ -110,7 +110,7 @@ def test_a_typing_mistake_is_corrected_and_told(small_checkpoint, ask, capsys):
 def test_python_asks_with_the_same_options(small_checkpoint, tmp_path):
     (tmp_path / "facts.txt").write_text("\n".join(FACTS))
     options = AskOptions(questions=[QUESTION], checkpoint=small_checkpoint, facts=tmp_path / "facts.txt")
-    [answer] = answer_questions(options)
+    [answer] = Asking(options).answers()
     assert answer.question == QUESTION
     assert answer.facts == tuple(FACTS)
 

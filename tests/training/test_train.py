@@ -64,7 +64,7 @@ def test_starts_from_a_checkpoint_of_the_same_settings(trained_run, config, shor
     assert train(config(1), short_data, tmp_path / "b", "--init", str(tmp_path / "none")) == 1
     assert "none/forward/config.json: no such file" in capsys.readouterr().err
     assert train(config(1), short_data, tmp_path / "a", "--init", str(tmp_path / "a"), "--overwrite") == 1
-    assert "is in --out" in capsys.readouterr().err
+    assert "would be deleted with --out" in capsys.readouterr().err
     assert not (tmp_path / "b").exists()
 
 

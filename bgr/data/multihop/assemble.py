@@ -250,7 +250,7 @@ def from_examples(name: str, examples: Iterable[Example]) -> MultihopData:
         ParsedQuestion(
             id=example.id,
             question=example.question,
-            answers=(example.answer,),
+            answers=(example.answer,) if example.answer else (),
             kind=example.structure,
             context=tuple(Paragraph("", fact, (fact,)) for fact in example.facts),  # a fact is one sentence
             gold=tuple(example.graph.nodes),

@@ -34,13 +34,16 @@ MAX_MISTAKES = 0.5
 SHORTEST = 3
 """Words of fewer letters are not corrected, and no word is corrected to one."""
 
+LONGEST = 30
+"""Words of more letters are not corrected: what may have been meant grows with the square of their length."""
+
 
 def words_of(text: str) -> list[str]:
     """The words of a text in lower case, without numbers, in order."""
     return re.findall(r"[^\W\d_]+", text.lower())
 
 
-_SMALL_WORD = re.compile(rf"(?<![\w'’-])[a-z]{{{SHORTEST},}}(?![\w'’-])")
+_SMALL_WORD = re.compile(rf"(?<![\w'’-])[a-z]{{{SHORTEST},{LONGEST}}}(?![\w'’-])")
 
 
 class KnownWords:

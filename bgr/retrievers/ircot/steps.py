@@ -18,6 +18,9 @@ prompt = Prompts("bgr.ircot")
 SENTENCE_CHARACTERS = 1000
 """Longest sentence; longer ones are truncated."""
 
+_NUMBER = re.compile(r"(?:(?:step )?\d+ ?[.):]|[-*•]) +", re.IGNORECASE)
+"""How many models begin a step."""
+
 _ANSWER = re.compile(r"\banswer is:?\s*(.*)", re.IGNORECASE)
 
 
@@ -59,7 +62,9 @@ def reason_request(
 def read_sentence(reply: Reply) -> ParsedReply:
     """The first sentence of the reply on one line; empty if the step failed."""
     text = one_line_text(reply.value, 4 * SENTENCE_CHARACTERS)
-    sentence = next((one for one in split_sentences(text) if any(map(str.isalnum, one))), "")[:SENTENCE_CHARACTERS]
+    if (number := _NUMBER.match(text)) is not None:
+        text = text[number.end() :]
+    sentence = next((one for one in split_sentences(text) if any(map(str.isalpha, one))), "")[:SENTENCE_CHARACTERS]
     if reply.failure is not None or not sentence:
         return failed(reply, "", "no sentence")
     return ParsedReply(sentence, None, reply.usage)

@@ -1,5 +1,8 @@
 """Requests and replies of each step; the prompts are one file for each step. A reply is untrusted.
 
+What draft and adder read, the sentences above all, stands first and in one file: a server that keeps what it has read
+reads it once for all of them.
+
 The examples in the prompts name passages 71 and 72, so that a model that copies them names sentences that seldom exist,
 which is noticed.
 """
@@ -32,7 +35,7 @@ ANSWER_SCHEMA = object_of(answerable=YES_OR_NO, answer=TEXT)
 def analyser_request(question: str, settings: PrismSettings) -> Request:
     """Section 2.1."""
     schema = object_of(questions=list_of(TEXT, settings.sub_questions))
-    return _request("analyser", schema, settings.max_tokens, question=question)
+    return _request("analyser", schema, settings.max_tokens, prompt("analyser", question=question))
 
 
 def draft_request(run: Run, settings: PrismSettings) -> Request:
@@ -46,30 +49,36 @@ def adder_request(run: Run, settings: PrismSettings) -> Request:
 
 
 def _evidence_request(step: str, run: Run, settings: PrismSettings, **values: str) -> Request:
-    # a row is a sentence's two numbers, with or without the sub-question that it is for
-    schema = object_of(evidence=list_of(list_of(WHOLE, 3, minimum=2), settings.references))
-    values |= {"question": run.question, "sub_questions": numbered(run.sub_questions)}
-    return _request(
-        step, schema, settings.max_tokens, candidates=run.candidates.lines(run.candidates.references), **values
+    count = max(1, len(run.sub_questions))
+    sentences_of_one = list_of(row_of(WHOLE, 2), max(1, settings.references // count))
+    schema = object_of(evidence=list_of(object_of(question=WHOLE, sentences=sentences_of_one), count))
+    sentences = prompt(
+        "sentences",
+        candidates=run.candidates.lines(run.candidates.references),
+        question=run.question,
+        sub_questions=numbered(run.sub_questions),
     )
+    return _request(step, schema, settings.max_tokens, f"{sentences}\n\n{prompt(step, **values)}")
 
 
 def selector_request(run: Run, settings: PrismSettings) -> Request:
     """Section 2.2. The paper also shows the candidates; as nothing may be added from them, they are left out."""
     most = max(settings.references, len(run.evidence))
-    values = {"sub_questions": numbered(run.sub_questions), "evidence": run.candidates.lines(run.evidence)}
+    evidence, sub_questions = run.candidates.lines(run.evidence), numbered(run.sub_questions)
+    text = prompt("selector", question=run.question, sub_questions=sub_questions, evidence=evidence)
     schema = object_of(keep=list_of(row_of(WHOLE, 2), most))
     max_tokens = max(settings.max_tokens, PAIR_TOKENS * (most + 2))
-    return _request("selector", schema, max_tokens, question=run.question, **values)
+    return _request("selector", schema, max_tokens, text)
 
 
 def answer_request(question: str, reading: str, settings: PrismSettings) -> Request:
     """Section 2.5."""
-    return _request("answer", ANSWER_SCHEMA, settings.max_tokens, question=question, evidence=reading)
+    text = prompt("answer", question=question, evidence=reading)
+    return _request("answer", ANSWER_SCHEMA, settings.max_tokens, text)
 
 
-def _request(step: str, schema: Schema, max_tokens: int, **values: str) -> Request:
-    return Request(f"prism.{step}", (Message("user", prompt(step, **values)),), schema, max_tokens)
+def _request(step: str, schema: Schema, max_tokens: int, text: str) -> Request:
+    return Request(f"prism.{step}", (Message("user", text),), schema, max_tokens)
 
 
 def numbered(sub_questions: Sequence[str]) -> str:
@@ -87,11 +96,22 @@ def read_sub_questions(reply: Reply, question: str, max_count: int) -> ParsedRep
 
 
 def read_evidence(reply: Reply, candidates: Candidates, sub_questions: int, max_count: int) -> ParsedReply:
-    """The sentences that a draft or an adder names (`Named`), from the first `max_count` rows; none if it failed."""
-    rows = field_of(reply.value, "evidence", list)
-    if reply.failure is not None or rows is None:
+    """The sentences that a draft or an adder names (`Named`), the first `max_count` of them; none if it failed."""
+    groups = field_of(reply.value, "evidence", list)
+    if reply.failure is not None or groups is None:
         return failed(reply, Named({}), "no list of sentences")
+    rows = [
+        [*row, _question_of(group)] if isinstance(row, list) else row
+        for group in groups
+        for row in field_of(group, "sentences", list) or ()
+    ]
     return ParsedReply(_named(rows[:max_count], candidates, sub_questions), None, reply.usage)
+
+
+def _question_of(group: Any) -> int:
+    """The number of the sub-question that sentences are named for; 0 for none."""
+    number = field_of(group, "question", int | float)
+    return int(number) if number is not None and number == int(number) else 0
 
 
 def read_keep(reply: Reply, candidates: Candidates, evidence: Evidence) -> ParsedReply:

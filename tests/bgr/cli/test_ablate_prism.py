@@ -43,10 +43,10 @@ def server(chat_server):
         asked = request["messages"][0]["content"]
         if "several facts" in asked:
             return {"questions": ["Where was Persona made?", "What is the capital of it?"]}
-        if "You choose evidence" in asked:
-            return {"evidence": [[1, 1, 1]]}
+        if "name the sentences that answer it" in asked:
+            return {"evidence": [{"question": 1, "sentences": [[1, 1]]}]}
         if "was overlooked" in asked:
-            return {"evidence": [[2, 0, 2], [9, 0, 1]]}
+            return {"evidence": [{"question": 2, "sentences": [[2, 0]]}, {"question": 1, "sentences": [[9, 0]]}]}
         if "take out" in asked:
             return {"keep": [[1, 1], [2, 0]]}
         return {"answerable": True, "answer": "Alpha"}

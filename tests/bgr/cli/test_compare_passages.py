@@ -279,7 +279,13 @@ def test_every_system_over_the_facts_of_each_question(
 
 @pytest.mark.parametrize("scope", ["question", "corpus"])
 def test_prism_is_asked_for_no_answer_that_a_reader_replaces(files, tmp_path, chat_server, capsys, scope):
-    said = {"questions": ["Who?"], "evidence": [[1, 0, 1]], "keep": [[1, 0]], "answerable": True, "answer": "Rome"}
+    said = {
+        "questions": ["Who?"],
+        "evidence": [{"question": 1, "sentences": [[1, 0]]}],
+        "keep": [[1, 0]],
+        "answerable": True,
+        "answer": "Rome",
+    }
 
     def write(request):
         return {name: said[name] for name in request["response_format"]["json_schema"]["schema"]["properties"]}

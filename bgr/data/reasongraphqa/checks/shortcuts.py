@@ -106,7 +106,8 @@ def find_shortcuts(folder: str | Path, *, limit: int = 2000, seed: int = 0, prog
         progress: show bars on standard error.
 
     Raises:
-        DataError: a file is missing or malformed, or a split has fewer than `MIN_SAMPLES` samples with gold facts.
+        DataError: a file is missing or malformed, or a split has fewer than `MIN_SAMPLES` samples with gold facts, or
+            none that has distractors, too.
     """
     table = FactTable.read(folder, progress=progress)
     splits: dict[str, list[Example]] = {}
@@ -119,6 +120,8 @@ def find_shortcuts(folder: str | Path, *, limit: int = 2000, seed: int = 0, prog
     for split, found in splits.items():
         bar = tqdm(found, desc=f"measure {split}", unit="sample", disable=not progress, delay=1)
         measured[split] = [_measure(example, table) for example in bar]
+        if not any(0 < sum(sample.labels) < len(sample.labels) for sample in measured[split]):
+            raise DataError(f"{folder}: no question of {split} has both gold facts and distractors to compare")
     _score_words(measured, seed)
     _compare_with_question(measured)
     rows = [row for sample in measured["test"] for row in zip(sample.labels, sample.blind, strict=True)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bgr.data.example import Example
 from bgr.data.options import UnseenOptions
@@ -24,6 +25,9 @@ from bgr.data.reasongraphqa.io.dataset import (
     write_dataset,
 )
 from bgr.errors import DataError
+
+COUNTED = ("sha256", "shortcuts", "distractors", "graphs", "inferred_graphs", "shared_with_earlier_splits")
+"""What ``dataset.json`` says of all questions of a dataset, and is not known of a part of them."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +56,22 @@ def write_unseen(options: UnseenOptions) -> Unseen:
             raise DataError(f"{options.data}: {options.trained} trains on every question of {split}")
     left = {split: len(examples) for split, examples in kept.items()}
     known = load_metadata(options.data) if (options.data / METADATA_FILE).is_file() else {}
-    about = {name: value for name, value in known.items() if name not in ("sha256", "shortcuts")}
-    without = unanswerable(kept)
-    metadata = {**about, "counts": left, "unanswerable": without, "unseen_by": dataset_name(options.trained)}
+    about = {name: value for name, value in known.items() if name not in COUNTED}
+    about |= {name: value for name, value in _counts(kept).items() if name in known or name == "unanswerable"}
+    metadata = {**about, "counts": left, "unseen_by": dataset_name(options.trained)}
     facts = (json.loads(line) for _, line in numbered_lines(options.data / FACTS_FILE))
     write_dataset(options.out, kept, facts, metadata, overwrite=options.overwrite)
     return Unseen(left, {split: len(splits[split]) - left[split] for split in SPLITS})
+
+
+def _counts(splits: dict[str, list[Example]]) -> dict[str, Any]:
+    """The counts of ``dataset.json`` that can be taken from the questions."""
+    examples = [one for part in splits.values() for one in part]
+    return {
+        "unanswerable": unanswerable(splits),
+        "not_answerable": {split: sum(not one.answerable for one in part) for split, part in splits.items()},
+        "without_answer": sum(one.answerable and not one.answer for one in examples),
+    }
 
 
 def unanswerable(splits: dict[str, list[Example]]) -> int:

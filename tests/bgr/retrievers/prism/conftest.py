@@ -53,6 +53,14 @@ def candidates(corpus, sentences):
     return Candidates(corpus, (0, 1, 2, 4), sentences)
 
 
+def by_question(*rows):
+    """The reply of a draft or an adder: pairs of numbers, each with the number of its sub-question, or 0."""
+    groups: dict[int, list[list[int]]] = {}
+    for passage, sentence, *question in rows:
+        groups.setdefault(question[0] if question else 0, []).append([passage, sentence])
+    return {"evidence": [{"question": number, "sentences": found} for number, found in groups.items()]}
+
+
 @pytest.fixture
 def prism(script, corpus, sentences):
     """``prism(analyser=…, draft=…, adder=…, selector=…, answer=…)``: a retriever and its script. Every question has the
@@ -61,8 +69,8 @@ def prism(script, corpus, sentences):
     def make(settings=PAPER, *, given=None, llm=None, **steps):
         defaults = {
             "analyser": {"questions": ["Who designed it?", "Where was she born?"]},
-            "draft": {"evidence": [[1, 1, 1]]},
-            "adder": {"evidence": [[3, 0, 2]]},
+            "draft": by_question([1, 1, 1]),
+            "adder": by_question([3, 0, 2]),
             "selector": {"keep": [[1, 1], [3, 0]]},
             "answer": {"answerable": True, "answer": "Norway"},
         }

@@ -12,6 +12,7 @@ from bgr.llm.language_model import LanguageModel, Llm, Reply
 from bgr.llm.usage import Budget, BudgetError, Usage
 from bgr.retrievers.base import Query
 from bgr.retrievers.prism.run import PrismSettings
+from tests.bgr.retrievers.prism.conftest import by_question
 
 QUESTION = "Where was the designer of Halvorsen born?"
 ONE = PrismSettings(rounds=1)
@@ -70,7 +71,7 @@ def test_the_merge_has_what_was_chosen_for_what_and_the_sizes(prism):
 def test_what_a_later_round_removes_stays_in_the_union(prism):
     """The worked example of appendix A.5: what is added and removed within a round is not in the evidence."""
     retriever, _ = prism(
-        adder=[{"evidence": [[3, 0]]}, {"evidence": [[3, 1], [3, 2]]}, {"evidence": [[2, 0]]}],
+        adder=[by_question([3, 0]), by_question([3, 1], [3, 2]), by_question([2, 0])],
         selector=[{"keep": [[1, 1], [3, 0]]}, {"keep": [[3, 2]]}, {"keep": [[2, 0], [3, 2]]}],
     )
     (found,) = retriever.retrieve([Query(QUESTION)])
@@ -93,7 +94,7 @@ def test_the_model_sees_titles_that_stand_twice_under_two_numbers(prism):
 
 
 def test_the_selector_sees_what_is_chosen_and_the_answer_what_is_left(prism):
-    retriever, llm = prism(ONE, adder={"evidence": [[3, 0], [4, 1]]})
+    retriever, llm = prism(ONE, adder=by_question([3, 0], [4, 1]))
     retriever.retrieve([Query(QUESTION)])
     select, answer = (llm.batches[n][0].messages[0].content for n in (3, 4))
     assert "[4, 1] Tea is a drink." in select
@@ -110,7 +111,7 @@ def test_whole_passages_are_read_where_the_settings_say_so(prism):
 
 
 def test_the_selector_adds_nothing(prism):
-    (found,) = prism(ONE, selector={"keep": [[2, 0], [1, 1]]}, adder={"evidence": []})[0].retrieve([Query(QUESTION)])
+    (found,) = prism(ONE, selector={"keep": [[2, 0], [1, 1]]}, adder=by_question())[0].retrieve([Query(QUESTION)])
     assert found.sentences == ((0, 1),)
     (record,) = records(found, "selector")
     assert (record["not_chosen"], record["removed"], record["dropped"]) == ([[1, 0]], [], [])
@@ -119,13 +120,13 @@ def test_the_selector_adds_nothing(prism):
 def test_what_does_not_exist_is_dropped_and_counted(prism):
     retriever, _ = prism(
         ONE,
-        draft={"evidence": [[1, 2, 1], [0, 0], [1, 1, 1]]},  # past the end; passages are numbered from 1
-        adder={"evidence": [[5, 0, 1], [4, 0], [3, 0, 2], [10**30, -1]]},  # one too many; the blank sentence
+        draft=by_question([1, 2, 1], [0, 0], [1, 1, 1]),  # past the end; passages are numbered from 1
+        adder=by_question([5, 0, 1], [4, 0, 1], [3, 0, 2], [10**30, -1, 2]),  # one too many; the blank sentence
         selector={"keep": [[1, 1]]},
     )
     (found,) = retriever.retrieve([Query(QUESTION)])
     assert found.sentences == ((0, 1),)
-    assert records(found, "draft")[0]["dropped"] == ["[1, 2, 1]", "[0, 0]"]
+    assert records(found, "draft")[0]["dropped"] == ["[1, 2, 1]", "[0, 0, 0]"]
     assert len(records(found, "adder")[0]["dropped"]) == 3
     assert records(found, "merge")[0]["hallucinated"] == 5
     assert found.usage.failed == 0
@@ -133,7 +134,7 @@ def test_what_does_not_exist_is_dropped_and_counted(prism):
 
 @pytest.mark.parametrize(("pair", "dropped"), [([9, 9], ["[9, 9]"]), ([2, 0], [])])
 def test_a_selector_that_names_nothing_that_was_chosen_removes_nothing(prism, pair, dropped):
-    (found,) = prism(ONE, selector={"keep": [pair]}, adder={"evidence": []})[0].retrieve([Query(QUESTION)])
+    (found,) = prism(ONE, selector={"keep": [pair]}, adder=by_question())[0].retrieve([Query(QUESTION)])
     assert found.sentences == ((0, 1),)
     (record,) = records(found, "selector")
     assert record["failure"] == "the reply holds no sentence of the evidence"
@@ -150,7 +151,7 @@ def test_an_empty_selection_is_obeyed_and_the_next_round_starts_from_nothing(pri
 
 
 def test_nothing_found_is_not_asked_for_an_answer(prism):
-    retriever, llm = prism(ONE, draft={"evidence": []}, adder={"evidence": []})
+    retriever, llm = prism(ONE, draft=by_question(), adder=by_question())
     (found,) = retriever.retrieve([Query(QUESTION)])
     assert [batch[0].step for batch in llm.batches] == ["prism.analyser", "prism.draft", "prism.adder"]
     assert (found.indices, found.scores, found.sentences, found.answer) == ((), (), (), None)
@@ -178,7 +179,7 @@ def test_without_an_analysis_the_question_is_its_only_sub_question(prism, analys
 
 
 def test_one_sub_question(prism):
-    (found,) = prism(ONE, analyser={"questions": ["Where?"]}, adder={"evidence": [[3, 0, 2]]})[0].retrieve(
+    (found,) = prism(ONE, analyser={"questions": ["Where?"]}, adder=by_question([3, 0, 2]))[0].retrieve(
         [Query(QUESTION)]
     )
     assert {one["for"] for one in records(found, "merge")[0]["evidence"]} == {1}  # there is no second to be for
@@ -186,7 +187,7 @@ def test_one_sub_question(prism):
 
 
 def test_a_failed_draft_and_adder_add_nothing_and_a_failed_selector_removes_nothing(prism):
-    retriever, _ = prism(PrismSettings(rounds=2), draft="a", adder=["b", {"evidence": [[3, 1], [3, 0]]}], selector="c")
+    retriever, _ = prism(PrismSettings(rounds=2), draft="a", adder=["b", by_question([3, 1], [3, 0])], selector="c")
     (found,) = retriever.retrieve([Query(QUESTION)])
     assert found.sentences == ((2, 1), (2, 0))
     assert [(r["step"], r["failure"]) for r in found.trace if r.get("failure")] == [
@@ -221,8 +222,8 @@ def test_selector_first_starts_from_all_sentences(prism):
 
 def test_what_a_sentence_is_first_said_to_be_for_stays(prism):
     asked = {"questions": ["Who designed it?", "Where was Mira Lund born?", "Why?"]}
-    adder = [{"evidence": [[3, 0, 9], [1, 1, 2]]}, {"evidence": [[3, 0, 3], [1, 1, 3]]}, {"evidence": [[3, 0, 1]]}]
-    (found,) = prism(analyser=asked, draft={"evidence": []}, adder=adder)[0].retrieve([Query(QUESTION)])
+    adder = [by_question([3, 0, 9], [1, 1, 2]), by_question([3, 0, 3], [1, 1, 3]), by_question([3, 0, 1])]
+    (found,) = prism(analyser=asked, draft=by_question(), adder=adder)[0].retrieve([Query(QUESTION)])
     assert records(found, "merge")[0]["evidence"] == [
         {"place": 2, "sentence": 0, "for": 3},  # its words are near the second, but a reply said the third
         {"place": 0, "sentence": 1, "for": 2},
@@ -253,9 +254,9 @@ def test_a_budget_that_is_used_up_ends_the_run(prism):
 
 def test_questions_go_through_a_step_in_one_batch(prism):
     def adder(text):
-        return {"evidence": []} if "LONELY" in text else {"evidence": [[3, 0, 2]]}
+        return by_question() if "LONELY" in text else by_question([3, 0, 2])
 
-    script = {"draft": {"evidence": []}, "adder": adder, "selector": {"keep": [[3, 0]]}}
+    script = {"draft": by_question(), "adder": adder, "selector": {"keep": [[3, 0]]}}
     questions = [QUESTION, "LONELY", "And what of tea?"]
     retriever, llm = prism(ONE, **script)
     together = retriever.retrieve([Query(question) for question in questions])
@@ -277,7 +278,7 @@ def test_no_questions(prism):
 
 def test_the_first_rounds_of_a_longer_run_are_those_of_a_shorter_one(prism):
     """That tables by N may be read off one run."""
-    adds = [{"evidence": [[n, 1]]} for n in (3, 4, 1)]
+    adds = [by_question([n, 1]) for n in (3, 4, 1)]
 
     def run(rounds):
         left = list(adds)
@@ -305,13 +306,15 @@ class Same(Backend):
 
 
 def test_a_budget_of_calls_is_not_exceeded(prism):
-    backend = Same('{"questions": ["Who?"], "evidence": [[1, 0]]}')
+    backend = Same('{"questions": ["Who?"], "evidence": [{"question": 1, "sentences": [[1, 0]]}]}')
     with pytest.raises(BudgetError, match="4 of 5 calls are used"):
         prism(llm=Llm(backend, budget=Budget(calls=5)))[0].retrieve([Query(QUESTION), Query("Why?")])
     assert backend.calls == 4
 
 
-@pytest.mark.parametrize("text", ["gibberish", "", '{"keep": [[1, 1]]}', '{"evidence": [[1, 1], [7'])
+@pytest.mark.parametrize(
+    "text", ["gibberish", "", '{"keep": [[1, 1]]}', '{"evidence": [{"question": 1, "sentences": [[1, 1], [7']
+)
 def test_the_usage_of_the_questions_is_that_of_the_model(prism, text):
     llm = Llm(Same(text))
     found = prism(llm=llm)[0].retrieve([Query(QUESTION), Query("Why?"), Query("And?")])

@@ -130,7 +130,7 @@ def test_braces_stay_as_they_are_and_schemas_are_schemas():
 
 @pytest.mark.parametrize("step", ["analyser", "draft", "adder", "selector", "answer"])
 def test_the_examples_in_the_prompts_fit_the_schemas(step, candidates):
-    run = Run("Q?", candidates, ["S?"], candidates.references)
+    run = Run("Q?", candidates, ["S?", "T?"], candidates.references)
     requests = {
         "analyser": analyser_request("Q?", PAPER),
         "draft": draft_request(run, PAPER),
@@ -142,6 +142,14 @@ def test_the_examples_in_the_prompts_fit_the_schemas(step, candidates):
     assert lines
     for line in lines:
         jsonschema.validate(json.loads(line), requests[step].schema)
+
+
+def test_draft_and_adder_begin_with_the_same_sentences(candidates):
+    run = Run("Q?", candidates, ["S?"], (A,))
+    drafted, added_to = (request(run, PAPER).messages[0].content for request in (draft_request, adder_request))
+    shared, _, _ = drafted.partition("1. S?")
+    assert candidates.lines(candidates.references) in shared
+    assert added_to.startswith(f"{shared}1. S?")
 
 
 def test_a_selector_may_name_all_that_is_chosen():
@@ -160,11 +168,25 @@ def test_sub_questions_are_cleaned():
 
 
 def test_what_a_sentence_is_for(candidates):
-    rows = [[1, 0, 3], [1.0, 1, 2], [3, 0], [3, 0, 1], [True, 0], [1, 0.5], [1, 0, 1, 1], "x", None, [1, 0, 2]]
-    read = read_evidence(reply({"evidence": rows}), candidates, 2, 20)
+    groups = [
+        {"question": 3, "sentences": [[1, 0]]},  # there is no third question
+        {"question": 2.0, "sentences": [[1.0, 1]]},
+        {"question": "one", "sentences": [[3, 0]]},
+        {"question": 1, "sentences": [[3, 0], [True, 0], [1, 0.5], [1, 0, 1], "x", None]},
+        {"question": 2, "sentences": [[1, 0]]},
+        *("x", None, {"question": 1}, {"question": 1, "sentences": "x"}),
+    ]
+    read = read_evidence(reply({"evidence": groups}), candidates, 2, 20)
     assert read.value.references == {A: 1, B: 1, C: 0}
-    assert read.value.dropped == ("[True, 0]", "[1, 0.5]", "[1, 0, 1, 1]", "'x'", "None")
-    assert read_evidence(reply({"evidence": rows}), candidates, 2, 1).value.references == {A: None}
+    assert read.value.dropped == ("[True, 0, 1]", "[1, 0.5, 1]", "[1, 0, 1, 1]", "'x'", "None")
+    assert read_evidence(reply({"evidence": groups}), candidates, 2, 1).value.references == {A: None}
+
+
+def test_a_reply_has_room_for_each_of_the_smaller_questions(candidates):
+    for asked, at_most in ((1, 40), (3, 13), (50, 1)):
+        schema = draft_request(Run("Q?", candidates, ["S?"] * asked), PAPER).schema["properties"]["evidence"]
+        assert schema["maxItems"] == asked
+        assert schema["items"]["properties"]["sentences"]["maxItems"] == at_most
 
 
 def test_failures_are_counted_once(candidates):
