@@ -187,6 +187,10 @@ class BgrDataModule(LightningDataModule):
         if self.hard and self.sets is None:
             self.sets = self._made(self.folder, CandidateSets)
         self.splits["dev"] = self.splits["dev"][: self.dev_limit or None]
+        if not self.splits["train"]:
+            raise DataError(f"{self.folder}: train has no question to learn from")
+        if not any(example.answerable for example in self.splits["dev"]):
+            raise DataError(f"{self.folder}: dev has no question with evidence, by which the best weights are chosen")
         self.splits["dev"].sort(key=lambda e: (max(map(len, e.facts), default=0), e.id))
 
     def prepare(self, tokenizer: Any, model: BgrRetriever | BaselineModel, cache: Path) -> None:

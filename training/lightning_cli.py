@@ -65,6 +65,9 @@ class SuggestingCLI(LightningCLI):
 
     def before_instantiate_classes(self) -> None:
         device, trainer = _device_of(self.config.trainer.accelerator), self.config.trainer
+        if trainer.max_epochs == -1 and trainer.max_steps == -1:
+            problem = "give a number, or max_steps: the learning rates fall to 0 over all steps"
+            raise ValueError(f"trainer.max_epochs is -1: {problem}")
         if trainer.precision is None:
             trainer.precision = "bf16-mixed" if self.mixed and self._gains(device) else "32-true"
         if trainer.deterministic is None:
@@ -270,12 +273,18 @@ def fit(run: Run, cli: LightningCLI, last: Path) -> None:
     """Train, with ``run.resume`` from the checkpoint `last` if it exists.
 
     Raises:
-        BgrError: it cannot be read.
+        BgrError: it cannot be read, or is of a model of other sizes.
     """
     resume = last if run.resume and last.exists() else None
     if resume is not None:
         read_checkpoint(resume)
-    cli.trainer.fit(cli.model, datamodule=cli.datamodule, ckpt_path=resume, weights_only=True)
+    try:
+        cli.trainer.fit(cli.model, datamodule=cli.datamodule, ckpt_path=resume, weights_only=True)
+    except RuntimeError as error:
+        if resume is None or "Error(s) in loading state_dict" not in str(error):
+            raise
+        problem = "is of a model with other settings; give those again, or --overwrite to start again"
+        raise BgrError(f"{resume}: {problem}") from error
 
 
 def fit_retriever(

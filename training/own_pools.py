@@ -14,7 +14,7 @@ import torch
 from bgr.collection.collection import Collection
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.io.dataset import load_split
-from bgr.errors import DataError
+from bgr.errors import CheckpointError, DataError
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.graph_hop.checkpoint import SETTINGS
 from bgr.retrievers.graph_hop.options import RANKER
@@ -53,9 +53,13 @@ def searched_examples(data: Path, split: str, most: int, *, last: bool = False) 
 
 
 def weights_hash(checkpoint: Path) -> str:
-    """A hash of all that the search of a checkpoint depends on, its ranker included."""
+    """A hash of all that the search of a checkpoint depends on, its ranker included; CheckpointError if it lacks a
+    file."""
     parts = ["forward", "backward", *([RANKER] if (checkpoint / RANKER).exists() else [])]
-    return hash_files(checkpoint, [SETTINGS, *(f"{part}/model.safetensors" for part in parts)])
+    try:
+        return hash_files(checkpoint, [SETTINGS, *(f"{part}/model.safetensors" for part in parts)])
+    except OSError as error:
+        raise CheckpointError(f"{error.filename}: cannot be read: {error.strerror}") from None
 
 
 def own_pools(

@@ -23,7 +23,7 @@ from bgr.data.reasongraphqa.checks.same_facts import same_facts
 from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.errors import DataError
 from bgr.models.batching import Batch, Sentences, make_batch
-from bgr.models.checkpoint import load_tokenizer, save_part
+from bgr.models.checkpoint import BY_NAME, load_tokenizer, save_part
 from bgr.models.config import DIRECTIONS
 from bgr.models.pruner import Pruner
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever
@@ -106,7 +106,7 @@ def train_pruner(options: PrunerOptions) -> dict[str, dict[str, float]]:
         left_out = shutil.ignore_patterns("training", "SHA256SUMS", *DIRECTIONS)
         shutil.copytree(options.checkpoint, folder, dirs_exist_ok=True, ignore=left_out)
         for model in (first, second):
-            save_part(model, folder / model.config.direction, folder)
+            save_part(model, folder / model.config.direction, folder, by_name=(folder / BY_NAME).exists())
     return found
 
 

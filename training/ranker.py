@@ -165,6 +165,8 @@ def fit(ranker: PoolRanker, questions: Sequence[Sequence[RankedPool]], options: 
     """Train a ranker on the pools of each question; all that is random depends on the seed."""
     draw = random.Random(options.seed)
     useful = [pools for pools in questions if pools[-1].gold.any()]
+    if not useful:
+        raise DataError("no search for a training question finds a gold fact: is it the collection of these data?")
     steps = max(1, round(options.epochs * len(useful)))
     optimizer = torch.optim.AdamW(ranker.parameters(), options.learning_rate, weight_decay=0.05)
     schedule = LambdaLR(optimizer, lambda step: 1 - step / steps)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Generic, TypeVar
@@ -12,6 +11,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from bgr.errors import BgrError
+from bgr.utils.devices import cores
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ MAX_WORKERS = 8
 
 def default_workers(device: torch.device) -> int:
     """Processes that make batches: none on a CPU, whose cores are busy with the model."""
-    return 0 if device.type == "cpu" else min(MAX_WORKERS, max(1, len(os.sched_getaffinity(0)) - 1))
+    return 0 if device.type == "cpu" else min(MAX_WORKERS, max(1, cores() - 1))
 
 
 @dataclass(frozen=True)

@@ -198,12 +198,11 @@ def run_answers(options: AblateAnswersOptions) -> Output:
 
 
 def run_candidates(options: AblateCandidatesOptions) -> Output:
-    from bgr.utils.atomic_io import without_nan
     from eval.ablations.candidates import ablate_candidates
     from eval.ablations.candidates_report import points_table
 
     found = ablate_candidates(options)
-    return _tables_output([points_table(found)], options.out, without_nan(found.to_json()))
+    return _tables_output([points_table(found)], options.out, found.to_json())
 
 
 def run_database(options: AblateDatabaseOptions) -> Output:
@@ -228,11 +227,10 @@ def run_wording(options: AblateWordingOptions) -> Output:
 
 
 def run_plain(options: AblatePlainOptions) -> Output:
-    from bgr.utils.atomic_io import without_nan
     from eval.ablations.plain import ablate_plain
 
     found = ablate_plain(options)
-    return _tables_output(found.tables(), options.out, without_nan(found.to_json()), found.line, "")
+    return _tables_output(found.tables(), options.out, found.to_json(), found.line, "")
 
 
 def _tables_output(tables: Iterable[Table], out: Path, found: dict[str, Any], *more: str) -> Output:

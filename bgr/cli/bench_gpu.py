@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shlex
 import subprocess
@@ -134,11 +133,13 @@ def _clock(minutes: float) -> str:
 def _machine(device: Any, version: str) -> dict[str, Any]:
     import torch
 
+    from bgr.utils.devices import cores
+
     on_gpu = device.type == "cuda"
     return {
         "device": torch.cuda.get_device_name(device) if on_gpu else platform.processor() or platform.machine(),
         "memory_gb": torch.cuda.get_device_properties(device).total_memory / 1e9 if on_gpu else None,
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": cores(),
         "torch": version,
         "cuda": torch.version.cuda,
         "bgr": __version__,

@@ -42,6 +42,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bgr.errors import BgrError
+from bgr.utils.atomic_io import without_nan
 from bgr.utils.options import Options, OptionsError, flag, group_of, kind_of, option_texts, ordered_fields
 from bgr.utils.os_errors import describe, is_out_of_memory, out_of_memory, system_error
 from bgr.utils.output_lock import output_locks
@@ -110,7 +111,7 @@ def execute(name: str, entry: Command | Group, words: Sequence[str]) -> int:
             raise BgrError(describe(of_system, " and ".join(outputs) or "an output")) from None
     if as_json:
         if output.data is not None:
-            print(json.dumps(output.data, ensure_ascii=False))
+            print(json.dumps(without_nan(output.data), ensure_ascii=False, allow_nan=False))
     elif output.text:
         print(output.text if output.painted else "\n".join(map(clean_line, output.text.split("\n"))))
     if output.error is not None:

@@ -32,7 +32,7 @@ def normalize_answer(text: str) -> str:
     ==================  =========================================  ==============================
     """
     plain = " ".join(text.casefold().split())
-    plain = plain.strip("\"'“”‘’ ").rstrip(".") if any(letter.isalnum() for letter in plain) else plain
+    plain = plain.rstrip(".").strip("\"'“”‘’ ").rstrip(".") if any(letter.isalnum() for letter in plain) else plain
     quantities = find_quantities(plain)
     if not quantities or quantities[0].start:
         return plain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from pathlib import Path
 
@@ -29,6 +30,11 @@ def pick_device(name: str | torch.device | None = None) -> torch.device:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise BgrError(f"device is {str(name)!r}, which cannot be used here: {one_line(error)}") from None
     return device
+
+
+def cores() -> int:
+    """Number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from pathlib import Path
 
-from bgr.utils.atomic_io import without_nan, write_json, write_text
+from bgr.utils.atomic_io import write_json, write_text
 from eval.ablations.candidate_points import CandidateStudy, Point
 from eval.report.document import NONE, Document, Figure, Section, Table, number_text, percent, write_csv
 from eval.report.size_plots import Line, plot_candidates
@@ -86,7 +86,7 @@ def write_candidates(folder: Path, study: CandidateStudy) -> None:
     folder."""
     picture = folder / "candidates.png"
     plot_candidates(lines_of(study), f"n = {study.points[0].n}", picture)
-    write_json(folder / "candidates.json", without_nan(study.to_json()))
+    write_json(folder / "candidates.json", study.to_json())
     write_csv(folder / "candidates.csv", [asdict(point) for point in study.points])
     section = Section("candidates", "Systems and candidates", (points_table(study), Figure("candidates", picture)))
     write_text(folder / "candidates.md", Document("Numbers of candidates", (section,), study.about).as_markdown())

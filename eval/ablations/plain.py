@@ -21,7 +21,7 @@ from bgr.metrics.answers import answer_match
 from bgr.metrics.refusal import completeness_auc
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
-from bgr.utils.atomic_io import output_folder, without_nan, write_json, write_text
+from bgr.utils.atomic_io import output_folder, write_json, write_text
 from bgr.utils.hashing import hash_file
 from eval.ablations.plain_questions import PlainQuestion, load_patterns, plain_questions
 from eval.report.document import NONE, Document, Section, Table, decimal, interval_text, percent
@@ -175,7 +175,7 @@ def ablate_plain(options: AblatePlainOptions) -> PlainStudy:
             "seed": options.seed,
         }
         found = PlainStudy(answers, about)
-        write_json(folder / "plain.json", without_nan(found.to_json()))
+        write_json(folder / "plain.json", found.to_json())
         write_text(folder / "plain.md", _document(found).as_markdown())
     return found
 

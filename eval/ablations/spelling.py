@@ -119,20 +119,22 @@ def load_pipeline(options: AblateSpellingOptions | AblateWordingOptions) -> tupl
 
 def score(pipeline: BgrPipeline, spelling: str, examples: Sequence[Example]) -> SpellingScores:
     """The scores of a pipeline on questions in one spelling."""
-    gm, f1, exact = question_scores(pipeline, examples).mean(axis=0).tolist()
-    return SpellingScores(spelling, gm=gm, f1=f1, exact=exact if pipeline.reader else None, n=len(examples))
+    scores = question_scores(pipeline, examples)
+    gm, f1 = scores[:, :2].mean(axis=0).tolist()
+    exact = scores[:, 2][~np.isnan(scores[:, 2])]
+    return SpellingScores(spelling, gm=gm, f1=f1, exact=float(exact.mean()) if len(exact) else None, n=len(examples))
 
 
 def question_scores(pipeline: BgrPipeline, examples: Sequence[Example]) -> np.ndarray:
     """``[questions, COLUMNS]``: graph match and F1 of the evidence in 0 … 1, and whether the answer is right; NaN
-    without a reader."""
+    without a reader or a known answer."""
     answers = pipeline.answer_all([Query(one.question, one.facts) for one in examples], progress=True)
     return np.array(
         [
             [
                 graph_match(found.graph, example.graph),
                 evidence_set(found.graph, example.graph).f1,
-                answer_match(found.text, example.answer) if pipeline.reader else np.nan,
+                answer_match(found.text, example.answer) if pipeline.reader and example.answer else np.nan,
             ]
             for found, example in zip(answers, examples, strict=True)
         ],

@@ -27,6 +27,9 @@ GOLD = "gold graph"
 NOTHING = "no evidence"
 """Name of the system that retrieves nothing: the lower bound of a reader."""
 
+Columns = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]
+"""For a system and a metric the scores of the questions and their resampled means."""
+
 TITLES: Mapping[str, str] = {
     "gm": "GM",
     "gs": "GS",
@@ -88,20 +91,24 @@ def compare(
         BgrError: no system has the name `main`, or there is less than one sample.
     """
     named(evaluations, main)
-    columns = {
-        (one.name, metric): [float(getattr(row, metric)) for row in one.rows]
-        for one in evaluations
-        for metric in (*METRICS, "qa_em")
-        if metric in one.mean and metric in TITLES
-    }
-    scores = np.array(list(columns.values())).T
-    means = bootstrap_means(scores, samples=samples, seed=seed)
-    place = {column: number for number, column in enumerate(columns)}
+    found: Columns = {}
+    for metrics in (METRICS, ("qa_em",)):  # each over the questions with these scores: some answers may not be known
+        columns = {
+            (one.name, metric): [_number(getattr(row, metric)) for row in one.rows]
+            for one in evaluations
+            for metric in metrics
+            if metric in one.mean and metric in TITLES
+        }
+        scores = np.array(list(columns.values())).T
+        scores = scores[~np.isnan(scores).any(axis=-1)]
+        if scores.size:
+            means = bootstrap_means(scores, samples=samples, seed=seed)
+            found |= {column: (scores[:, number], means[:, number]) for number, column in enumerate(columns)}
     intervals: dict[str, dict[str, Interval]] = {one.name: {} for one in evaluations}
-    for (name, metric), number in place.items():
-        intervals[name][metric] = interval(scores[:, number], means[:, number])
+    for (name, metric), of_one in found.items():
+        intervals[name][metric] = interval(*of_one)
     order = [main, *(name for name in intervals if name != main)]
-    pairs = tuple(_pair(a, b, place, scores, means) for a, b in combinations(order, 2))
+    pairs = tuple(_pair(a, b, found) for a, b in combinations(order, 2))
     return Comparison(
         examples=tuple(examples),
         evaluations=tuple(evaluations),
@@ -113,13 +120,17 @@ def compare(
     )
 
 
-def _pair(a: str, b: str, place: Mapping[tuple[str, str], int], scores: np.ndarray, means: np.ndarray) -> Pair:
+def _number(score: float | None) -> float:
+    return np.nan if score is None else float(score)
+
+
+def _pair(a: str, b: str, columns: Columns) -> Pair:
     differences = {}
     for metric in PAIRED:
-        if (a, metric) not in place or (b, metric) not in place:
+        if (a, metric) not in columns or (b, metric) not in columns:
             continue
-        first, second = place[a, metric], place[b, metric]
-        found = bootstrap_difference(scores[:, first], scores[:, second], means[:, first] - means[:, second])
-        p = found.p if metric == "f1" else mcnemar(scores[:, first], scores[:, second])
+        (first, means), (second, other_means) = columns[a, metric], columns[b, metric]
+        found = bootstrap_difference(first, second, means - other_means)
+        p = found.p if metric == "f1" else mcnemar(first, second)
         differences[metric] = Difference(found.interval, p)
     return Pair(a, b, differences)

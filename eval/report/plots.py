@@ -310,9 +310,11 @@ def set_ticks(axis: Any, ticks: Sequence[float]) -> None:
 
 def log_ticks(low: float, high: float) -> list[float]:
     """At most six round numbers of a logarithmic axis, so that their labels do not overlap: 1, 2 and 5 times powers of
-    ten over at most two decades, otherwise powers of ten (over many decades only some of them)."""
+    ten over at most two decades, or other digits where there is none of these; otherwise powers of ten (over many
+    decades only some of them)."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    steps = (1, 2, 5) if last - first <= 2 else (1,)
-    ticks = [step * 10.0**power for power in range(first, last + 1) for step in steps]
-    ticks = [tick for tick in ticks if low <= tick <= high]
+    ticks: list[float] = []
+    for steps in ((1, 2, 5), range(1, 10)) if last - first <= 2 else ((1,),):
+        every = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+        ticks = ticks or [tick for tick in every if low <= tick <= high]
     return ticks[:: max(1, math.ceil(len(ticks) / 6))]

@@ -61,9 +61,9 @@ class AnswerScores:
 
     Args:
         graphs: the system, or `GOLD`.
-        right: for each question whether the answer is right, in the order of the examples.
-        confidence: that of each answer, 0 without one; empty if the reader tells none.
-        answers: the texts.
+        right: whether the answer is right, for each question whose right answer is known.
+        confidence: that of each of these answers, 0 without one; empty if the reader tells none.
+        answers: the texts for all questions.
         exact: number of questions, and share of right answers in 0 … 1, by operation, with `ALL`.
         ece: calibration error of the confidence, over all questions with and without an answer; ``None`` if the reader
             tells none.
@@ -121,12 +121,14 @@ def answers_of(
     read = reader.answer(items, progress=progress)
     seconds = (time.perf_counter() - started) / max(1, len(items))
     said, silent = read[: len(examples)], read[len(examples) :]
-    right = [answer_match(one.text, example.answer) for one, example in zip(said, examples, strict=True)]
+    known = [place for place, example in enumerate(examples) if example.answer]
+    right = [answer_match(said[place].text, examples[place].answer) for place in known]
     told = all(one.confidence is not None for one in read)
-    sure, unsure = ([one.confidence or 0.0 for one in part] if told else [] for part in (said, silent))
+    sure = [said[place].confidence or 0.0 for place in known] if told else []
+    unsure = [one.confidence or 0.0 for one in silent] if told else []
     wrong = [
-        Wrong(place, answer, results[place].graph.edges == examples[place].graph.edges)
-        for place, (answer, good) in enumerate(zip(said, right, strict=True))
+        Wrong(place, said[place], results[place].graph.edges == examples[place].graph.edges)
+        for place, good in zip(known, right, strict=True)
         if not good
     ]
     return AnswerScores(
@@ -134,7 +136,7 @@ def answers_of(
         right=tuple(right),
         confidence=tuple(sure),
         answers=tuple(one.text for one in said),
-        exact=_by_operation(examples, right),
+        exact=_by_operation([examples[place] for place in known], right),
         ece=expected_calibration_error([*sure, *unsure], [*right, *[False] * len(unsure)]) if told else None,
         auc=_auc(
             [c for c, r in zip(sure, right, strict=True) if r], [c for c, r in zip(sure, right, strict=True) if not r]

@@ -147,9 +147,10 @@ def _read(
     examples: Sequence[Example],
     unanswerable: Sequence[Example],
 ) -> list[AnswerScores]:
-    """The reader's answers from the gold graphs and from those of the main rule; none without a reader."""
+    """The reader's answers from the gold graphs and from those of the main rule; none without a reader, or a question
+    whose right answer is known."""
     reader = rules.pipeline.reader
-    if reader is None:
+    if reader is None or not any(example.answer for example in examples):
         return []
     gold = [RetrievalResult(example.graph) for example in examples]
     refused = wrong[rules.main].results if wrong else ()

@@ -35,7 +35,7 @@ class Row:
 
     The distances are the best edits found (upper bounds); if a search ran out of time, its `…_exact` is false and
     `…_lower` is the proven bound. `ged_released` is the authors' variant, if it was requested; `qa_em` tells whether
-    the answer is right, if a reader was asked.
+    the answer is right, if a reader was asked and the right answer is known.
     """
 
     id: str
@@ -183,7 +183,10 @@ def evaluate(
         rows = [score(*pair, ged_seconds=ged_seconds, released_ged=released_ged) for pair in bar]
         if found.answers is not None:
             judged = zip(rows, found.answers, examples, strict=True)
-            rows = [replace(row, qa_em=answer_match(answer, example.answer)) for row, answer, example in judged]
+            rows = [
+                replace(row, qa_em=answer_match(answer, example.answer) if example.answer else None)
+                for row, answer, example in judged
+            ]
         truncation = count_truncated(examples, found.results)
         done.append(Evaluation(name=name, rows=tuple(rows), truncation=truncation, **vars(found)))
     return done
@@ -248,7 +251,7 @@ def summarize(rows: Iterable[Row]) -> dict[str, float]:
     """``n``, the mean of each of `METRICS`, and how many rows are not exact or met a decoding limit.
 
     GM, GS and the set scores are in 0 … 1; a distance that ran out of time counts with the best edit found, and
-    ``ged_lower`` is the mean of the proven bounds. ``qa_em`` is given if every row has an answer.
+    ``ged_lower`` is the mean of the proven bounds. ``qa_em`` is of the rows whose answer is known, if there are any.
     """
     rows = list(rows)
     means = {metric: fmean(getattr(row, metric) for row in rows) for metric in METRICS}
@@ -263,5 +266,5 @@ def summarize(rows: Iterable[Row]) -> dict[str, float]:
         "ged_labelled_not_exact": sum(not row.ged_labelled_exact for row in rows),
         "limits_reached": sum(bool(row.limits) for row in rows),
         **({"ged_released": fmean(released)} if released else {}),
-        **({"qa_em": fmean(answered)} if len(answered) == len(rows) else {}),
+        **({"qa_em": fmean(answered)} if answered else {}),
     }

@@ -87,6 +87,7 @@ class EvaluateOptions(ServerOptions, MachineOptions):
         yield self.output
 
     def conflicts(self) -> Iterator[str]:
+        yield from super().conflicts()
         if self.sweep:
             if self.checkpoint is None:
                 yield "--sweep needs --checkpoint"
@@ -393,6 +394,7 @@ class AblateCandidatesOptions(SystemsOptions):
         return tuple(None if text == OWN else int(text) for text in self.counts)
 
     def conflicts(self) -> Iterator[str]:
+        yield from super().conflicts()
         for text in self.counts:
             if text != OWN and not (text.isascii() and text.isdigit() and int(text) >= 1):
                 yield f"--counts {text}: allowed: own, or an integer of 1 or more"

@@ -128,8 +128,6 @@ class ReaderDataModule(BgrDataModule):
             self.splits[split] = kept if split == "train" else examples
 
     def tokenize(self, tokenizer: Any, model: Any) -> None:
-        if self.other and self.table is not None:
-            self.others = self._other_questions(self.table)
         super().tokenize(tokenizer, model)
         limits = model.config.fact_tokens, model.config.question_tokens
         self.texts = EvidenceTexts(self.facts, self.questions, tokenizer, limits=limits)

@@ -17,6 +17,7 @@ from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
 from bgr.utils.atomic_io import new_file
 from bgr.utils.progress import progress_bar
+from training.own_pools import weights_hash
 
 GROUP = 128
 
@@ -37,12 +38,14 @@ def retrieve(
     device: str | torch.device | None = None,
     progress: bool = True,
 ) -> dict[str, Retrieved]:
-    """Run a checkpoint over questions, and keep what it finds in `file`, where an interrupted training finds it again.
-    No graph is refused, since a reader is to judge by itself. It runs on `device`, by default a GPU if there is one.
+    """Run a checkpoint over questions, and keep what it finds in `file`, whose name gets the hash of the checkpoint:
+    there an interrupted training finds it again. No graph is refused, since a reader is to judge by itself. It runs on
+    `device`, by default a GPU if there is one.
 
     Raises:
         BgrError: the checkpoint cannot be loaded, or the file is damaged.
     """
+    file = file.with_stem(f"{file.stem}-{weights_hash(checkpoint)[:12]}")
     if file.exists():
         found = _read(file)
         if found.keys() == {example.id for example in examples}:

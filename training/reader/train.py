@@ -23,11 +23,11 @@ from bgr.utils.checksums import remove_sums
 from bgr.utils.devices import autocast
 from bgr.utils.progress import progress_bar
 from training.callbacks import Reporter, to_stderr
-from training.lightning_cli import RetrieverCLI, fit_retriever, result_settings, retriever_cli, training_device
+from training.lightning_cli import RetrieverCLI, fit_retriever, retriever_cli, training_device
 from training.reader.data import ReaderBatch, ReaderDataModule
 from training.reader.module import ReaderModule
 from training.reader.retrieved import Retrieved, retrieve
-from training.run import Run, first_process, mark_finished
+from training.run import Run, first_process
 
 NAME = "reader"
 GRAPHS = "graphs.jsonl"
@@ -107,7 +107,6 @@ def train_extractive_reader(run: Run, retriever: Path | None = None) -> dict[str
     settings = replace(settings, metrics={"dev": metrics})
     tokenizer = AutoTokenizer.from_pretrained(run.out, local_files_only=True)
     ExtractiveReader(cli.model.model, tokenizer, settings, device="cpu").save(run.out)
-    mark_finished(run, NAME, result_settings(cli))
     return metrics
 
 
@@ -135,6 +134,8 @@ def _answers(
             with autocast(device):
                 found = module.extract(batch)
             for example, one in zip(batch.examples, found, strict=True):
+                if example.answerable and not example.answer:
+                    continue  # nobody knows whether it is right
                 right = example.answerable and answer_match(one.text, example.answer)
                 completeness = graphs[example.id].completeness if graphs else None
                 answered = one.text is not None

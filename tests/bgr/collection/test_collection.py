@@ -193,6 +193,21 @@ def test_where_an_index_may_be_built(tmp_path, encoder):
         Collection.open(tmp_path / "none", encoder=None)
 
 
+def test_what_a_manifest_of_another_format_may_name_stays(tmp_path, encoder):
+    def broken(texts):
+        raise RuntimeError
+
+    corpus, folder = Corpus(passages(0, 5)), tmp_path / "index"
+    index = Collection.build(corpus, folder, encoder=encoder, key="hash")
+    (folder / "manifest.json").write_text('{"format": 4}')
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(DataError, match="manifest.json: format 4, this version reads"):
+        index.add(passages(5, 7))
+    with pytest.raises(RuntimeError):
+        Collection.build(Corpus(passages(5, 7)), folder, encoder=broken, key="hash", overwrite=True)
+    assert {path: path.read_bytes() for path in before} == before
+
+
 def test_an_empty_corpus_grows(tmp_path, encoder):
     index = Collection.build(Corpus([]), tmp_path / "index", encoder=encoder, key="hash")
     assert [len(hits.indices) for hits in index.dense.search(["q"], 3) + index.bm25.search(["q"], 3)] == [0, 0]

@@ -109,6 +109,40 @@ def test_wrapping():
     assert clean("a\n\tb\x07 c\u202e") == "a b c"
 
 
+@pytest.mark.parametrize("char", ["a", "W", "映"])
+def test_a_word_of_any_length_is_wrapped_at_once(char, must_end):
+    lines = wrap(char * 100_000, BOX_WIDTH - 2 * PAD)
+    assert len(lines) == MAX_LINES
+    assert all(text_width(line) <= BOX_WIDTH - 2 * PAD for line in lines)
+    assert "".join(lines) == char * (sum(map(len, lines)) - 1) + "…"
+
+
+def plain_wrap(text, width):
+    """Every piece of every word measured from its start."""
+    pieces = []
+    for word in text.split():
+        while word:
+            cut = next(n for n in range(len(word), 0, -1) if text_width(word[:n]) <= width)
+            pieces.append(word[:cut])
+            word = word[cut:]
+    lines = pieces[:1] or [""]
+    for piece in pieces[1:]:
+        joined = f"{lines[-1]} {piece}"
+        lines = [*lines[:-1], joined] if text_width(joined) <= width else [*lines, piece]
+    if len(lines) > MAX_LINES:
+        lines = [*lines[: MAX_LINES - 1], lines[MAX_LINES - 1][:-1].rstrip() + "…"]
+    return tuple(lines)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_short_texts_are_wrapped_as_in_the_plain_definition(seed):
+    rng = random.Random(seed)
+    for _ in range(50):
+        text = "".join(rng.choices(rng.choice(["ab il.WMÄA", "abil映画 ", "a "]), k=rng.randint(0, 120)))
+        width = rng.uniform(20, 120)
+        assert wrap(text, width) == plain_wrap(text, width)
+
+
 class _Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__()

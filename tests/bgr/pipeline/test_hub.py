@@ -4,8 +4,11 @@ import pytest
 import torch
 
 from bgr.errors import BgrError, CheckpointError
+from bgr.models.pool_ranker import PoolRanker, RankerConfig
 from bgr.pipeline import BgrPipeline
-from bgr.pipeline.hub import is_hub_id
+from bgr.pipeline.hub import FILES, is_hub_id
+from bgr.released import checkpoint_folder
+from bgr.retrievers.graph_hop.options import RANKER
 
 TOKEN = "hf_loopback"
 FACTS = ["Paris lies in France .", "Rome lies in Italy .", "Persona was made in Sweden ."]
@@ -44,6 +47,21 @@ def test_only_files_of_a_checkpoint_are_downloaded(pushed, hub, tmp_path):
     names = {path.name for path in (tmp_path / "cache").rglob("*")}
     assert "bgr.json" in names
     assert not names & {"pytorch_model.bin", "model.pkl", "code.py"}
+
+
+def test_every_file_of_the_released_checkpoint_may_be_downloaded():
+    folder = checkpoint_folder()
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert f"{RANKER}/model.safetensors" in names
+    assert names <= set(FILES)
+
+
+def test_a_ranker_goes_to_the_hub_and_comes_back(hub, pruned_checkpoint):
+    mine = BgrPipeline.from_pretrained(pruned_checkpoint, device="cpu", precision="32")
+    mine.ranker = PoolRanker(RankerConfig())
+    mine.push_to_hub("someone/films", token=TOKEN)
+    loaded = BgrPipeline.from_pretrained("someone/films", device="cpu", precision="32").ranker.state_dict()
+    assert all(torch.equal(weight, loaded[name]) for name, weight in mine.ranker.state_dict().items())
 
 
 def test_a_branch_and_the_commit_of_an_older_state(hub, pipeline, random_checkpoint):

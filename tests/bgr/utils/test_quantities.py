@@ -2,7 +2,7 @@
 
 import pytest
 
-from bgr.utils.quantities import find_quantities
+from bgr.utils.quantities import find_quantities, scaled_quantities
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,23 @@ def test_places_and_sizes():
     assert text[date.start : date.end] == "May 3, 2006"
     assert (year.date, date.date) == (False, True)
     assert year.size == 2006 < date.size < later.size
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("printed on 4 Auguſt 1776.", ["4", "1776"]),
+        ("Auguſt 4, 1776", ["4", "1776"]),
+        ("Ten thouſand men.", []),
+        ("3 mıllıon people.", ["3"]),
+        ("ſix million people.", []),
+    ],
+)
+def test_letters_that_only_unicode_takes_for_s_and_i_are_of_other_words(text, found):
+    assert [quantity.text for quantity in find_quantities(text)] == found
+    assert [(quantity.text, quantity.size) for quantity in scaled_quantities(text)] == [
+        (number, float(number)) for number in found
+    ]
 
 
 def test_dates_keep_their_order():

@@ -1,7 +1,7 @@
 import pytest
 
 from bgr.errors import CheckpointError
-from bgr.retrievers.graph_hop.known_words import FILE, KnownWords
+from bgr.retrievers.graph_hop.known_words import FILE, LONGEST, KnownWords
 
 QUESTIONS = ["Who directed the film Persona?", "Who wrote the film Fargo in 1996?", "Is the film Alien long, who says?"]
 FACTS = ["Ingmar Bergman directed Persona."]
@@ -63,6 +63,17 @@ def test_corrections(question, read):
 def test_the_most_frequent_word_is_meant():
     words = KnownWords({"film": 9, "firm": 8, "the": 3, "who": 3})
     assert words.corrected("the fim", lambda word: 0) == ("the film", ("“fim” is read as “film”",))
+
+
+def test_a_long_word_is_left_as_it_is_at_once(known, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "bgr.retrievers.graph_hop.known_words.one_mistake_before", lambda word: asked.append(len(word)) or {}
+    )
+    for length in (LONGEST, LONGEST + 1, 20_000):
+        question = f"who the film {'a' * length}?"
+        assert known.corrected(question, lambda word: 0) == (question, ())
+    assert asked == [LONGEST]
 
 
 def test_the_words_of_two_trainings(known):
