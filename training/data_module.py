@@ -26,15 +26,15 @@ from bgr.models.state_cache import CacheUse, cache_lower
 from bgr.models.truncation import Truncation
 from bgr.retrievers.baselines.model import BaselineModel
 from bgr.utils.spelling import hasty as with_haste
-from training.foreign_words import ForeignWords
-from training.joined import joined_questions
 from training.loader import Ahead, Part, SimilarLengths, StepLoader, WholeLoader
-from training.other_questions import OtherQuestion, ask_other
-from training.own_pools import own_pools
-from training.plain_questions import plain_questions
-from training.pools import Pools, fewer_candidates, only_gold
+from training.questions.foreign_words import ForeignWords
+from training.questions.joined import joined_questions
+from training.questions.other_questions import OtherQuestion, ask_other
+from training.questions.plain_questions import plain_questions
+from training.questions.same_things import same_things
 from training.run import at_least, share
-from training.same_things import same_things
+from training.search.own_pools import own_pools
+from training.search.pools import Pools, fewer_candidates, only_gold
 from training.transfer import default_workers, made_ahead
 
 Made = TypeVar("Made")
@@ -79,21 +79,22 @@ class BgrDataModule(LightningDataModule):
             in structure or by their words, in place of random ones; the dataset's facts need statements.
         unanswerable: also train and validate on the questions without an answer.
         beside: share of the questions of an epoch whose pool gets facts of the `database` about the same things as
-            their gold facts (`training.same_things`).
-        withheld: share of the questions of an epoch from which a gold fact is withheld (`training.withhold`), as
-            further questions without an answer; of those that need all of their facts.
+            their gold facts (`training.questions.same_things`).
+        withheld: share of the questions of an epoch from which a gold fact is withheld
+            (`training.questions.withhold`), as further questions without an answer; of those that need all of their
+            facts.
         foreign: share of the questions of an epoch that have a word of which the data know nothing in place of one of
-            their own (`training.foreign_words`), as further questions without an answer.
+            their own (`training.questions.foreign_words`), as further questions without an answer.
         collection, searcher, searched: a collection of sentences, a checkpoint that searches it for the last questions
-            with an answer, and their number. Mostly (`training.pools.OWN_POOLS`) the candidates of such a question are
-            its gold facts and the first texts that were found, in place of its own.
+            with an answer, and their number. Mostly (`training.search.pools.OWN_POOLS`) the candidates of such a
+            question are its gold facts and the first texts that were found, in place of its own.
         database: folder of `bgr data database`: the facts for `beside`, and the statements of the collection's
             sentences; by default the dataset's own.
-        joined: further training questions, made of two each (`training.joined`), as a share of the others.
-        plain: further training questions, about one statement each (`training.plain_questions`), as a share of the
-            others.
+        joined: further training questions, made of two each (`training.questions.joined`), as a share of the others.
+        plain: further training questions, about one statement each (`training.questions.plain_questions`), as a share
+            of the others.
         other: share of the questions of an epoch that are asked for what the data never state
-            (`training.other_questions`), as further questions without an answer.
+            (`training.questions.other_questions`), as further questions without an answer.
         hasty: share of the questions of an epoch with another spelling: a typing mistake, no question mark, lower case.
         limit: number of training questions; 0 for all.
         dev_limit: number of dev questions; 0 for all.

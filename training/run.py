@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import yaml
 from lightning.fabric.utilities import rank_zero
 
 from bgr import __version__
@@ -88,6 +89,19 @@ def with_states(run: Run, states: Path | None, settings: dict[str, Any]) -> Run:
             file=sys.stderr,
         )
     return run
+
+
+def read_config_file(run: Run) -> dict[str, Any]:
+    """The content of the config, without the settings of the command line; empty if it is not a mapping.
+
+    Raises:
+        BgrError: the config cannot be read.
+    """
+    try:
+        record = yaml.safe_load(run.config.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        raise BgrError(f"{run.config}: cannot be read: {error}") from None
+    return record if isinstance(record, dict) else {}
 
 
 def first_process() -> bool:

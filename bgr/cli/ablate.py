@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from eval.report.document import Table
-    from eval.systems.options import (
+    from eval.ablations.options import (
         AblateAnswersOptions,
         AblateBridgeragOptions,
         AblateCandidatesOptions,
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
         AblateSpellingOptions,
         AblateWordingOptions,
     )
+    from eval.report.document import Table
 
 DATA = """\
 The data are a published file of MuSiQue, HotpotQA, 2WikiMultihopQA (also as HippoRAG samples them) or MultiHop-RAG, or
@@ -34,7 +34,7 @@ With --replay, questions in which a step failed are run again."""
 
 
 def command() -> Group:
-    from eval.systems.options import (
+    from eval.ablations.options import (
         AblateAnswersOptions,
         AblateBridgeragOptions,
         AblateCandidatesOptions,

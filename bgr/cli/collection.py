@@ -192,14 +192,15 @@ def _upload(options: opt.UploadOptions) -> Output:
 
 
 def _import(options: opt.ImportOptions) -> Output:
-    from bgr.data.collections import import_triples, summary
+    from bgr.data.collections import summary
+    from bgr.data.triples import import_triples
 
     collection, found = import_triples(options)
     return Output(f"{summary(collection)}\n{options.file}: {found.report}")
 
 
 def _extract(options: opt.ExtractOptions) -> Output:
-    from bgr.data.collections import extract
+    from bgr.data.triples import extract
 
     found = extract(options)
     usage = found.usage
@@ -220,7 +221,7 @@ def _extract(options: opt.ExtractOptions) -> Output:
 
 
 def _check(options: opt.CheckOptions) -> Output:
-    from bgr.data.collections import check_triples
+    from bgr.data.triples import check_triples
 
     found, counts = check_triples(options)
     lines = [
@@ -233,7 +234,7 @@ def _check(options: opt.CheckOptions) -> Output:
 
 
 def _facts(options: opt.FactsOptions) -> Output:
-    from bgr.data.collections import facts
+    from bgr.data.triples import facts
 
     triples, texts = facts(options)
     return Output(f"{options.out}: {triples:,} triples of {texts:,} facts")

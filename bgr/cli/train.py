@@ -125,13 +125,13 @@ def _retriever(options: RetrieverOptions) -> Output:
 
 
 def _pruner(options: PrunerOptions) -> Output:
-    from training.pruner import train_pruner
+    from training.search.pruner import train_pruner
 
     return _recalls(train_pruner(options), options.out)
 
 
 def _ranker(options: RankerOptions) -> Output:
-    from training.ranker import train_ranker
+    from training.search.ranker import train_ranker
 
     return _recalls(train_ranker(options), options.out)
 

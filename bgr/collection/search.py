@@ -186,28 +186,25 @@ K = 60
 """The constant of the paper; the larger it is, the less the first ranks stand out."""
 
 
-def rrf(rankings: Sequence[Sequence[int]], *, k: int = K, weights: Sequence[float] | None = None) -> Hits:
-    """One ranking from several: ``score(index) = sum over rankings r of weight_r / (k + rank_r(index))``.
+def rrf(rankings: Sequence[Sequence[int]], *, k: int = K) -> Hits:
+    """One ranking from several: ``score(index) = sum over rankings r of 1 / (k + rank_r(index))``.
 
     Ranks start at 1. Sums are exact before they are rounded, so that the order of the rankings does not matter; equal
     sums rank by index.
 
-    Each ranking has indices, best first, each at most once; ``None`` weights all rankings equally.
+    Each ranking has indices, best first, each at most once.
 
     Raises:
-        ValueError: another number of weights than of rankings, a negative `k`, or a ranking with a repeated index.
+        ValueError: a negative `k`, or a ranking with a repeated index.
     """
-    weights = [1.0] * len(rankings) if weights is None else weights
-    if len(weights) != len(rankings):
-        raise ValueError(f"{len(weights)} weights for {len(rankings)} rankings; give one for each")
     if k < 0:
         raise ValueError(f"k is {k}; it must be 0 or more")
     parts: dict[int, list[float]] = {}
-    for number, (ranking, weight) in enumerate(zip(rankings, weights, strict=True)):
+    for number, ranking in enumerate(rankings):
         if len(set(map(int, ranking))) < len(ranking):
             raise ValueError(f"ranking {number} (from 0) holds an index twice; remove repeated indices first")
         for rank, index in enumerate(ranking, 1):
-            parts.setdefault(int(index), []).append(weight / (k + rank))
+            parts.setdefault(int(index), []).append(1.0 / (k + rank))
     scores = {index: math.fsum(part) for index, part in parts.items()}
     indices = sorted(scores, key=lambda index: (-scores[index], index))
     return Hits(np.array(indices, dtype=np.int64), np.array([scores[index] for index in indices], dtype=np.float32))

@@ -15,7 +15,6 @@ from bgr.reader.answer import Answer
 from bgr.reader.reader import ReaderAnswer, ReaderInput
 from bgr.retrievers.base import Query, RetrievalResult
 from bgr.retrievers.graph_hop.known_words import KnownWords, words_of
-from bgr.retrievers.graph_hop.options import MAX_FACTS
 from bgr.retrievers.graph_hop.reconstruction import subgraph_confidence
 from bgr.utils.progress import progress_bar
 
@@ -93,12 +92,6 @@ def _counted(facts: Sequence[str]) -> Callable[[str], int]:
         return counts[word]
 
     return count
-
-
-def check_pool(pool: int | None) -> None:
-    """Check the number of candidates from a collection; DataError otherwise."""
-    if pool is not None and not 1 <= pool <= MAX_FACTS:
-        raise DataError(f"a pool of {pool:,} candidates, allowed: 1 to {MAX_FACTS:,}")
 
 
 def make_answer(

@@ -32,3 +32,9 @@ def check_queries(queries: Sequence[Query]) -> None:
         for place, fact in enumerate(query.candidates):
             if found := text_problem(fact):
                 raise DataError(f"query {number}: fact {place} {found}")
+
+
+def check_pool(pool: int | None) -> None:
+    """Check the number of candidates from a collection; DataError otherwise."""
+    if pool is not None and not 1 <= pool <= MAX_FACTS:
+        raise DataError(f"a pool of {pool:,} candidates, allowed: 1 to {MAX_FACTS:,}")

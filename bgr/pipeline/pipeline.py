@@ -20,18 +20,17 @@ from bgr.models.checkpoint import load_tokenizer
 from bgr.models.config import DIRECTIONS
 from bgr.models.pool_ranker import PoolRanker
 from bgr.models.retriever import BgrRetriever
-from bgr.pipeline.asking import check_pool, correct_spelling, find_candidates, make_answer, with_facts
-from bgr.pipeline.checks import check_queries
+from bgr.pipeline.asking import correct_spelling, find_candidates, make_answer, with_facts
+from bgr.pipeline.checks import check_pool, check_queries
 from bgr.pipeline.directions import Directions
 from bgr.pipeline.graphs import DirectedGraphs
 from bgr.pipeline.hub import find_checkpoint, upload
-from bgr.pipeline.saving import exact_model
 from bgr.reader.answer import Answer
 from bgr.reader.loading import reader_of
 from bgr.reader.reader import Reader, ReaderInput
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, timed
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_ranker, load_retriever
-from bgr.retrievers.graph_hop.export import Parts, write_checkpoint
+from bgr.retrievers.graph_hop.export import Parts, exact_model, write_checkpoint
 from bgr.retrievers.graph_hop.hop_search import HopSearch
 from bgr.retrievers.graph_hop.known_words import KnownWords
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
@@ -142,7 +141,7 @@ class BgrPipeline(Directions, Retriever):
         Raises:
             DataError: the folder exists, or cannot be written.
             CheckpointError: the weights are rounded to bfloat16 and their folder is no longer there or has others
-                (`bgr.pipeline.saving.exact_model`), or the encoder cannot be named.
+                (`bgr.retrievers.graph_hop.export.exact_model`), or the encoder cannot be named.
             BgrError: the reader is a language model, which cannot be stored.
         """
         models = {model.config.direction: exact_model(model, self._source) for model in (self.forward, self.backward)}

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from bgr import __version__
 from bgr.errors import BgrError
 from bgr.serve.limits import Guard
-from bgr.serve.measured import Measured
+from bgr.serve.metrics import Measured
 from bgr.serve.schema import (
     AnswerResponse,
     AskRequest,

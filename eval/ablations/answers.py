@@ -17,12 +17,12 @@ from bgr.retrievers.llm_graph.answerer import FACTS, GRAPH, QUESTION, LlmAnswere
 from bgr.retrievers.llm_graph.prompts import DEFAULT
 from bgr.utils.atomic_io import complete_folder
 from bgr.utils.json_utils import repr_short
+from eval.ablations.options import AblateAnswersOptions
 from eval.compare.passages import PassageComparison, compare_passages
 from eval.report.passages import write_passages
 from eval.run.passage_answers import GraphAnswers
 from eval.run.passage_scores import ANSWERS, score
 from eval.run.run_system import Bound, System
-from eval.systems.options import AblateAnswersOptions
 from eval.systems.resources import Resources
 from eval.systems.retrievers import load_place, place_settings
 from eval.systems.spec import GOLD, SystemSpec, parse_specs

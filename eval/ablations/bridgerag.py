@@ -21,10 +21,10 @@ from bgr.retrievers.bridgerag.steps import ParsedReply
 from bgr.retrievers.scope import Scope
 from bgr.utils.atomic_io import complete_folder
 from eval.ablations.bridgerag_report import Judged, Study, studies_of, write_report
+from eval.ablations.options import AblateBridgeragOptions
 from eval.compare.passages import describe
 from eval.run.run_system import System
 from eval.systems.method_settings import MethodSettings
-from eval.systems.options import AblateBridgeragOptions
 from eval.systems.resources import Resources
 from eval.systems.study import about_files, load_questions, open_output, run_all
 

@@ -13,7 +13,7 @@ from bgr.utils.devices import pick_device
 from bgr.utils.json_utils import repr_short
 from eval.ablations.candidate_points import CandidateStudy, measure, settings_of
 from eval.ablations.candidates_report import write_candidates
-from eval.systems.options import AblateCandidatesOptions, SystemsOptions
+from eval.ablations.options import AblateCandidatesOptions, SystemsOptions
 from eval.systems.retrievers import load_baseline_rows, load_place
 from eval.systems.spec import SystemSpec
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from bgr.utils.atomic_io import write_json, write_text
 from eval.ablations.candidate_points import CandidateStudy, Point
+from eval.ablations.options import OWN
 from eval.report.document import NONE, Document, Figure, Section, Table, number_text, percent, write_csv
 from eval.report.size_plots import Line, plot_candidates
-from eval.systems.options import OWN
 
 NOTES = (
     "GM, GS and F1 in percent. GM ratio: GM divided by GM with the questions' own candidates, or, without these, with "

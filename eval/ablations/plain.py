@@ -23,10 +23,10 @@ from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
 from bgr.utils.atomic_io import output_folder, write_json, write_text
 from bgr.utils.hashing import hash_file
+from eval.ablations.options import AblatePlainOptions
 from eval.ablations.plain_questions import PlainQuestion, load_patterns, plain_questions
 from eval.report.document import NONE, Document, Section, Table, decimal, interval_text, percent
 from eval.run.significance import bootstrap_means, interval
-from eval.systems.options import AblatePlainOptions
 
 SURE = 0.8
 """Confidence from which an answer counts as sure."""

@@ -21,12 +21,12 @@ from bgr.utils.atomic_io import complete_folder
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import repr_short
 from bgr.utils.suggest import did_you_mean
+from eval.ablations.options import AblatePrismOptions
 from eval.ablations.prism_report import CONTEXTS, VARIANTS, write_prism
 from eval.ablations.prism_score import VariantScores, score_variant
 from eval.compare.passages import describe
 from eval.run.run_system import QuestionQuery, System
 from eval.systems.method_settings import MethodSettings
-from eval.systems.options import AblatePrismOptions
 from eval.systems.resources import Resources
 from eval.systems.study import about_files, check_contexts, load_questions, open_output, run_all
 

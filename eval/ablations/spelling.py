@@ -19,8 +19,8 @@ from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
 from bgr.utils.atomic_io import output_folder, write_json, write_text
 from bgr.utils.spelling import with_typo, without_mark
+from eval.ablations.options import AblateSpellingOptions, AblateWordingOptions
 from eval.report.document import NONE, Document, Section, Table, percent
-from eval.systems.options import AblateSpellingOptions, AblateWordingOptions
 
 WRITTEN = "as written"
 

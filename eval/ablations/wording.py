@@ -19,10 +19,10 @@ from bgr.data.reasongraphqa.construction.questions import Question, read_questio
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import DataError
 from bgr.utils.atomic_io import output_folder, without_nan, write_json, write_text
+from eval.ablations.options import AblateWordingOptions
 from eval.ablations.spelling import COLUMNS, load_pipeline, question_scores
 from eval.report.document import NONE, Document, Section, Table, interval_text
 from eval.run.significance import Interval, bootstrap_means, interval
-from eval.systems.options import AblateWordingOptions
 
 NEW, KNOWN, DIFFERENCE = "new", "known", "difference"
 

@@ -13,7 +13,7 @@ import yaml
 from bgr.errors import BgrError, DataError
 from bgr.retrievers.bridgerag.steps import BridgeSettings
 from bgr.retrievers.gear.steps import GearSettings
-from bgr.retrievers.hipporag.settings import HippoSettings
+from bgr.retrievers.hipporag.steps import HippoSettings
 from bgr.retrievers.ircot.steps import IrcotSettings
 from bgr.retrievers.prism.run import PrismSettings
 from bgr.retrievers.rerank.steps import RerankSettings

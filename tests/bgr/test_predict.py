@@ -150,6 +150,17 @@ def test_the_part_of_another_run_is_not_continued(given):
     assert "of another run" not in given["out"].read_text()
 
 
+def test_a_run_with_a_reader_that_was_trained_anew_is_another_run(given, tmp_path):
+    weights = tmp_path / "reader" / "model" / "model.safetensors"
+    weights.parent.mkdir(parents=True)
+    options = PredictOptions(**given, reader=str(tmp_path / "reader"))
+    keys = []
+    for content in (b"first", b"second", b"first"):
+        weights.write_bytes(content)
+        keys.append(module._run_key(options, "corpus"))
+    assert keys[0] == keys[2] != keys[1]
+
+
 def test_a_text_that_is_too_long_is_an_error_of_its_own_line(given):
     long = "x " * 50_001
     lines = [

@@ -10,9 +10,9 @@ from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.construction.construct import Settings, build
 from bgr.data.reasongraphqa.construction.questions import read_questions
 from bgr.data.reasongraphqa.io.dataset import load_split, write_dataset
+from eval.ablations.options import AblateWordingOptions
 from eval.ablations.wording import WordingStudy, reworded
 from eval.run.significance import Interval
-from eval.systems.options import AblateWordingOptions
 from tests.bgr.data.atlas.conftest import world
 
 

@@ -11,10 +11,10 @@ from transformers import AutoTokenizer
 from training.baseline.module import BaselineModule
 from training.data_module import BgrDataModule
 from training.options import PrunerOptions
-from training.pruner import Pool, PrunerTraining
 from training.reader.data import ReaderDataModule
 from training.reader.module import ReaderModule
 from training.retriever.module import BgrModule
+from training.search.pruner import Pool, PrunerTraining
 
 OURS = {"context_layers": 1, "words": True, "rows": 2, "links": 4, "numbers": True, "relevance": True}
 OURS |= {"completeness": True, "prune": 3, "loss": "zlpr"}

@@ -68,7 +68,7 @@ def test_kept_states_stand_for_the_sentences(toy_data, make_retriever, tokenizer
 
 def test_fewer_candidates_keep_the_gold_graph(toy_data):
     from bgr.data.reasongraphqa.io.dataset import load_split
-    from training.pools import fewer_candidates
+    from training.search.pools import fewer_candidates
 
     for example in load_split(toy_data, "train"):
         small = fewer_candidates(example, 3, "0 0 a")

@@ -2,7 +2,7 @@
 
 from bgr.data.example import Example
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from training.joined import MAX_WORDS, join, joined_questions
+from training.questions.joined import MAX_WORDS, join, joined_questions
 
 
 def example(name, facts, edges, question="Which one ?"):

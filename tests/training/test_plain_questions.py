@@ -12,8 +12,8 @@ from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.construction.textual_database import FactUnit
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from training import plain_questions as module
-from training.plain_questions import plain_patterns, plain_questions
+from training.questions import plain_questions as module
+from training.questions.plain_questions import plain_patterns, plain_questions
 
 FACTS = {
     "Bergman directed Persona.": Fact("P", "director", tail="B"),

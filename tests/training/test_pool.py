@@ -12,7 +12,7 @@ from bgr.errors import DataError
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.graph_hop.checkpoint import Settings
 from training.data_module import BgrDataModule
-from training.own_pools import own_pools
+from training.search.own_pools import own_pools
 
 
 @pytest.fixture

@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-import yaml
 from jsonargparse import ArgumentParser
 from jsonargparse.typing import NonNegativeInt
 
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_metadata, load_split, recipe_of
-from bgr.errors import BgrError, DataError
+from bgr.errors import DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.retrievers.base import Query
 from bgr.retrievers.baselines.baseline_config import SETTINGS, SINGLE_HOP, BaselineSettings
@@ -33,7 +32,7 @@ from training.callbacks import Reporter, to_stderr
 from training.data_module import BgrDataModule
 from training.lightning_cli import fit_retriever, one_line_errors, result_settings, retriever_cli
 from training.retriever.calibrate import dev_metrics
-from training.run import Run, first_process, is_finished, mark_finished
+from training.run import Run, first_process, is_finished, mark_finished, read_config_file
 
 MARGINS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
 MAX_K = 12
@@ -63,11 +62,7 @@ def read_untrained(run: Run) -> Untrained | None:
     Raises:
         BgrError: the config cannot be read, a key is unknown or a value is not allowed.
     """
-    try:
-        record = yaml.safe_load(run.config.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise BgrError(f"{run.config}: cannot be read: {error}") from None
-    if not isinstance(record, dict) or "kind" not in record:
+    if "kind" not in read_config_file(run):
         return None
     with one_line_errors(run.config):
         parser = ArgumentParser(exit_on_error=False)

@@ -17,7 +17,7 @@ from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
 from bgr.utils.atomic_io import new_file
 from bgr.utils.progress import progress_bar
-from training.own_pools import weights_hash
+from training.search.own_pools import weights_hash
 
 GROUP = 128
 

@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 import torch
-import yaml
 from sklearn.linear_model import LogisticRegression
 from transformers import AutoTokenizer
 
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, recipe_of
-from bgr.errors import BgrError
 from bgr.metrics.answers import answer_match
 from bgr.metrics.calibration import expected_calibration_error
 from bgr.reader.extractive import ExtractiveReader, ExtractiveSettings, Joint, logit
@@ -27,7 +25,7 @@ from training.lightning_cli import RetrieverCLI, fit_retriever, retriever_cli, t
 from training.reader.data import ReaderBatch, ReaderDataModule
 from training.reader.module import ReaderModule
 from training.reader.retrieved import Retrieved, retrieve
-from training.run import Run, first_process
+from training.run import Run, first_process, read_config_file
 
 NAME = "reader"
 GRAPHS = "graphs.jsonl"
@@ -42,11 +40,7 @@ def is_extractive(run: Run) -> bool:
     Raises:
         BgrError: the config cannot be read.
     """
-    try:
-        record = yaml.safe_load(run.config.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise BgrError(f"{run.config}: cannot be read: {error}") from None
-    model = record.get("model") if isinstance(record, dict) else None
+    model = read_config_file(run).get("model")
     return isinstance(model, dict) and "encoder" in model
 
 

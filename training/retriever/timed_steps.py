@@ -16,8 +16,8 @@ from bgr.data.example import Example
 from bgr.graph.evidence_graph import EvidenceGraph
 from training.data_module import BgrDataModule
 from training.loader import SimilarLengths
-from training.pools import fewer_candidates
 from training.retriever.module import BgrModule
+from training.search.pools import fewer_candidates
 
 
 class TimedSteps:

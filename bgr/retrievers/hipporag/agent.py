@@ -13,7 +13,7 @@ from bgr.collection.vectors import encode_queries
 from bgr.llm.language_model import LanguageModel, ParsedReply
 from bgr.retrievers.base import Query, RetrievalResult, star
 from bgr.retrievers.hipporag.graph import EntityGraph, entity_name
-from bgr.retrievers.hipporag.settings import PAPER, HippoSettings, entities_request, read_entities
+from bgr.retrievers.hipporag.steps import PAPER, HippoSettings, entities_request, read_entities
 from bgr.retrievers.llm_retriever import LlmRetriever, step_record
 from bgr.retrievers.scope import Scope, pairs
 

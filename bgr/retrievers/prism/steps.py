@@ -111,7 +111,7 @@ def read_evidence(reply: Reply, candidates: Candidates, sub_questions: int, max_
 def _question_of(group: Any) -> int:
     """The number of the sub-question that sentences are named for; 0 for none."""
     number = field_of(group, "question", int | float)
-    return int(number) if number is not None and number == int(number) else 0
+    return 0 if number is None or (isinstance(number, float) and not number.is_integer()) else int(number)
 
 
 def read_keep(reply: Reply, candidates: Candidates, evidence: Evidence) -> ParsedReply:

@@ -136,6 +136,18 @@ def test_in_memory_on_disk_and_in_a_subset(tmp_path, encoder):
         memory.delete(["p1"])
 
 
+def test_in_memory_without_triples_and_without_an_encoder(encoder):
+    texts = passages(0, 12)
+    for given in ({"encoder": None}, {"encoder": encoder, "key": "k"}):
+        bare = Collection.in_memory(texts, **given)
+        assert list(bare.triples) == []
+        with pytest.raises(DataError, match="in memory: the collection has no triples; import or extract them first"):
+            _ = bare.triple_index
+    plain = Collection.in_memory(texts, encoder=None, triples=triples_of(texts))
+    assert list(plain.triples) == triples_of(texts)
+    assert list(plain.subset([1, 4]).triples) == triples_of([texts[1], texts[4]])
+
+
 def test_half_precision_and_none(tmp_path, encoder):
     texts = passages(0, 12)
     half = Collection.build(texts, tmp_path / "half", encoder=encoder, key="k", triples=triples_of(texts), half=True)

@@ -15,6 +15,7 @@ from bgr.collection.collection import Collection
 from bgr.collection.embedding import SentenceEncoder, load_encoder
 from bgr.collection.embedding_server import EmbeddingServer, vectors_of
 from bgr.collection.encoder_spec import EncoderOptions, EncoderSpec
+from bgr.collection.options import SearchOptions, UploadOptions
 from bgr.collection.vectors import encode_queries
 from bgr.errors import BgrError, CheckpointError, DataError
 from bgr.utils.options import OptionsError
@@ -230,3 +231,10 @@ def test_options_contradict():
     with pytest.raises(BgrError, match="requires its model"):
         load_encoder("http://localhost/v1")
     assert EncoderOptions().encoder_spec is None
+
+
+def test_a_server_takes_no_pooling_where_a_collection_is_searched_or_uploaded():
+    server = {"folder": "films", "encoder": "http://localhost/v1#m", "pooling": "last"}
+    for options, more in ((SearchOptions, {"questions": ["a"]}), (UploadOptions, {"milvus": "a.db"})):
+        with pytest.raises(OptionsError, match="--pooling is of a local encoder"):
+            options(**server, **more)

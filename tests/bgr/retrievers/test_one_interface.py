@@ -19,7 +19,7 @@ from bgr.errors import BgrError
 from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.usage import Usage
 from bgr.retrievers import BridgeRag, Gear, NaiveGe, Prism, Query, SearchRetriever, SyncGe, TwoStage
-from bgr.retrievers.base import RetrievalResult, Retriever, star
+from bgr.retrievers.base import KEPT, RetrievalResult, Retriever, star
 
 NAMES = ["Ada Quist", "Borel foundry", "Tamrin", "Oxla", "Persona", "Sweden", "Alpha", "Paris"]
 PASSAGES = [
@@ -133,7 +133,7 @@ class Pair(Retriever):
     """Q → second candidate → first candidate."""
 
     def retrieve(self, queries):
-        return [RetrievalResult(star([1]), searched=query.facts) for query in queries]
+        return [RetrievalResult(star([1]), searched=query.facts, details={KEPT: [2, 1]}) for query in queries]
 
 
 def test_two_stages_count_in_the_collection():
@@ -142,6 +142,15 @@ def test_two_stages_count_in_the_collection():
     (hits,) = collection.hybrid.search([QUESTIONS[0]], 3)
     assert found.indices == (int(hits.indices[1]),)
     assert found.texts == (PASSAGES[found.indices[0]].whole,)
+
+
+def test_what_two_stages_kept_counts_in_the_collection():
+    collection = collection_of(range(8))
+    queries = [Query(QUESTIONS[0]), Query(QUESTIONS[0], [passage.whole for passage in PASSAGES[:3]])]
+    found, own = TwoStage.over(collection, Pair(), count=3).retrieve(queries)
+    (hits,) = collection.hybrid.search([QUESTIONS[0]], 3)
+    assert found.details == {KEPT: hits.indices[[2, 1]].tolist()}
+    assert own.details == {KEPT: [2, 1]}
 
 
 def test_classes_by_name():

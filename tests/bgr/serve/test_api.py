@@ -221,6 +221,21 @@ def test_other_hosts_and_types_are_refused(served):
     assert error(served.client.delete("/v1/answer"))[0] == 405
 
 
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.2", 200),
+        ("127.0.0.2:8756", 200),
+        ("evil.example", 403),
+        ("127.0.0.2.evil.example", 403),
+        ("128.0.0.2", 403),
+        ("", 403),
+    ],
+)
+def test_every_loopback_address_is_a_host_and_nothing_else(served, host, status):
+    assert served.client.get("/v1/health", headers={"host": host}).status_code == status
+
+
 def test_every_response_has_the_headers(served):
     for path in ("/", "/app.js", "/v1/health", "/nothing", "/docs", "/metrics"):
         headers = served.client.get(path).headers

@@ -27,6 +27,14 @@ def test_other_addresses_need_a_token_or_consent(host, monkeypatch):
     assert ServeOptions(host=host).token == "secret"
 
 
+def test_the_line_break_at_the_end_of_a_token_from_a_file_is_none_of_it(monkeypatch):
+    monkeypatch.setenv("BGR_TOKEN", "secret\n")
+    assert ServeOptions().token == "secret"
+    monkeypatch.setenv("BGR_TOKEN", "\n")
+    with pytest.raises(OptionsError, match="set BGR_TOKEN"):
+        ServeOptions(host="0.0.0.0")
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

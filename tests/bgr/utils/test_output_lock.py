@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 
@@ -72,6 +74,33 @@ def test_commands_that_a_command_starts_may_write_in_its_folder(tmp_path):
         for part in ("demo", "demo/data"):
             words = [sys.executable, "-c", HOLD, str(tmp_path / part)]
             assert subprocess.run(words, input=b"", capture_output=True, timeout=60, check=False).returncode == 0
+    assert PARENTS not in os.environ
+
+
+def test_a_thread_that_ends_first_leaves_the_other_its_lock_and_the_environment_as_it_was(monkeypatch, tmp_path):
+    monkeypatch.setenv(PARENTS, "/of/a/parent")
+    first, second = ExitStack(), ExitStack()
+    first.enter_context(output_locks([tmp_path / "one"]))
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(second.enter_context, output_locks([tmp_path / "two"])).result()
+        first.close()
+        assert set(os.environ[PARENTS].split(os.pathsep)) == {"/of/a/parent", str(tmp_path / "two")}
+        assert names(tmp_path) == [".two.lock"]
+        thread.submit(second.close).result()
+    assert os.environ[PARENTS] == "/of/a/parent"
+    assert names(tmp_path) == []
+
+
+def test_two_threads_never_write_one_output(tmp_path):
+    second = ExitStack()
+    with output_locks([tmp_path / "run"]), ThreadPoolExecutor(1) as thread:
+        with pytest.raises(BgrError, match="run: another process is writing it"):
+            thread.submit(second.enter_context, output_locks([tmp_path / "run"])).result()
+        with output_locks([tmp_path / "run", tmp_path / "run" / "part"]):  # the thread that has it may
+            pass
+        assert os.environ[PARENTS] == str(tmp_path / "run")
+    with output_locks([tmp_path / "run"]):
+        pass
     assert PARENTS not in os.environ
 
 

@@ -15,7 +15,7 @@ from bgr.retrievers.graph_hop.checkpoint import load_ranker
 from bgr.retrievers.graph_hop.options import RANKER
 from bgr.utils.checksums import write_sums
 from training.data_module import BgrDataModule
-from training.pools import only_gold
+from training.search.pools import only_gold
 
 CONFIG = """
 seed_everything: 0

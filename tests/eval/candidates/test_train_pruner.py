@@ -11,7 +11,7 @@ from bgr.cli import main
 from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.retrievers.graph_hop.checkpoint import load_retriever
-from training.pruner import Pool
+from training.search.pruner import Pool
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
 from bgr.retrievers.graph_hop.checkpoint import load_ranker
 from bgr.retrievers.graph_hop.options import RANKER
-from training import plain_questions
-from training.ranker import one_against_others
+from training.questions import plain_questions
+from training.search.ranker import one_against_others
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from bgr.data.reasongraphqa.construction.questions import Question
-from bgr.data.reasongraphqa.paraphrase.pair import program_names
-from bgr.data.reasongraphqa.paraphrase.wording import NAME, mask
+from bgr.data.reasongraphqa.paraphrase.wording import NAME, mask, program_names
 
 LENGTH = 3
 """Words of a sequence. The start and the end of a text count as words."""

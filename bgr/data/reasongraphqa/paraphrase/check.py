@@ -12,11 +12,10 @@ from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.questions import Question
 from bgr.data.reasongraphqa.paraphrase.attested import Attested
 from bgr.data.reasongraphqa.paraphrase.form import asks_for_another, has_type, is_broken, is_one_question, repeats
-from bgr.data.reasongraphqa.paraphrase.pair import Wording
 from bgr.data.reasongraphqa.paraphrase.roles import moves_name, regroups, reverses_relation
 from bgr.data.reasongraphqa.paraphrase.structure import compares_another
 from bgr.data.reasongraphqa.paraphrase.vocabulary import lost_ideas, new_ideas
-from bgr.data.reasongraphqa.paraphrase.wording import directions, holds, mask, negations
+from bgr.data.reasongraphqa.paraphrase.wording import Wording, directions, holds, mask, negations
 from bgr.utils.measures import Measure, measures
 from bgr.utils.quantities import MONTHS, find_quantities
 

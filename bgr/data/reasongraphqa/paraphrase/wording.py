@@ -1,14 +1,74 @@
-"""What a question states apart from its names: directions and negations."""
+"""A further wording of a question, with its names masked, and what a question states apart from them: directions and
+negations."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 
+from bgr.data.kb.program import Program
+from bgr.data.reasongraphqa.construction.questions import Question
 from bgr.utils.measures import measures
+from bgr.utils.quantities import find_quantities
 
 NAME = "§"
 """Stands for each name in a masked text, so that words of names are not read as words of the question."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """A question and one further wording of it."""
+
+    question: Question
+    text: str
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return program_names(self.question.program)
+
+    @cached_property
+    def masked(self) -> str:
+        return mask(self.text, self._masks)
+
+    @cached_property
+    def masked_question(self) -> str:
+        return mask(self.question.text, self._masks)
+
+    @cached_property
+    def named(self) -> list[str]:
+        """What `masked` replaces, in this order."""
+        return named(self.text, self._masks)
+
+    @cached_property
+    def named_in_question(self) -> list[str]:
+        """What `masked_question` replaces, in this order."""
+        return named(self.question.text, self._masks)
+
+    @cached_property
+    def _masks(self) -> frozenset[str]:
+        # no number of "ISO 3166-1 alpha-2 code" is compared with anything
+        given = (given for step in self.question.program.steps for role, given in step.named_inputs if role == "key")
+        return self.names.union(key for key in given if any(map(str.isdigit, key)))
+
+
+def program_names(program: Program) -> frozenset[str]:
+    """The names and the other texts that the steps of a program look for, without numbers and dates."""
+    return frozenset(
+        given
+        for step in program.steps
+        for role, given in step.named_inputs
+        if role == "name"
+        or (role == "value" and step.signature.kind == "string")
+        or (role in ("qualifier value", "key's value") and not _is_number(given))
+    )
+
+
+def _is_number(text: str) -> bool:
+    """True for a number, also with a unit, and for a date."""
+    found = find_quantities(text)
+    return len(found) == 1 and found[0].start == 0 and text[found[0].end :][:1] in ("", " ")
 
 
 def holds(text: str, name: str) -> bool:

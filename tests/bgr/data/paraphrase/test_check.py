@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.data.reasongraphqa.paraphrase.check import CHECKS, find_problem
-from bgr.data.reasongraphqa.paraphrase.pair import program_names
+from bgr.data.reasongraphqa.paraphrase.wording import program_names
 
 LOST, NEW, ANSWER = "a name is lost", "a new name", "the answer is in it"
 NUMBER, NEW_NUMBER = "a number, date or unit is lost", "a new number, date or unit"

@@ -10,7 +10,7 @@ from bgr.collection.vectors import DenseSearch
 from bgr.retrievers.base import Query
 from bgr.retrievers.hipporag.agent import HippoRag
 from bgr.retrievers.hipporag.graph import EntityGraph, entity_name
-from bgr.retrievers.hipporag.settings import HippoSettings
+from bgr.retrievers.hipporag.steps import HippoSettings
 from bgr.retrievers.scope import Scope
 
 TRIPLES = (

@@ -23,7 +23,7 @@ from bgr.data.kb.schema import Fact
 from bgr.data.reasongraphqa.candidate_sets import fair
 from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from training.same_things import same_things
+from training.questions.same_things import same_things
 
 PATTERNS = Path(__file__).with_name("plain_questions.yaml")
 """By predicate and way, questions with ``{}`` in place of a name: `forward` asks for the value or tail of the statement

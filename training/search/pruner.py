@@ -32,8 +32,8 @@ from bgr.utils.checksums import check_tree
 from bgr.utils.devices import pick_device
 from bgr.utils.progress import progress_bar
 from training.options import PrunerOptions
-from training.own_pools import own_pools, pools_cache, searched_examples
 from training.retriever.loss import multi_label_loss
+from training.search.own_pools import own_pools, pools_cache, searched_examples
 
 RANKS = (48, 100, 200)
 """Numbers of candidates whose recall is measured on dev."""

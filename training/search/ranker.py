@@ -34,8 +34,8 @@ from bgr.utils.checksums import check_tree
 from bgr.utils.hashing import hash_texts
 from bgr.utils.progress import progress_bar
 from training.options import RankerOptions
-from training.own_pools import pools_cache, searched_examples, weights_hash
-from training.plain_questions import plain_questions
+from training.questions.plain_questions import plain_questions
+from training.search.own_pools import pools_cache, searched_examples, weights_hash
 
 RANKS = (24, 48, 100, 200)
 """Numbers of candidates whose recall is measured on dev."""
