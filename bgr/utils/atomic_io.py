@@ -107,6 +107,7 @@ def _move(work: Path, path: Path) -> None:
         os.replace(work, path)
     except OSError:
         os.replace(old, path)
+        old.parent.rmdir()
         raise
 
 

@@ -124,8 +124,9 @@ class Options:
         for one, kind in kinds.items():
             for path in () if kind.is_written else _existing(getattr(self, one.name), kind):
                 for output in written:
-                    out = getattr(self, output.name)
-                    if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(out)):
+                    out, real = getattr(self, output.name), Path(os.path.realpath(path))
+                    held = (real, *real.parents) if "DIR" in kinds[output].metavar else (real,)
+                    if Path(os.path.realpath(out)) in held:
                         yield f"{flag(one)}: {path} would be deleted with {flag(output)} {out}: name another place"
 
     def outputs(self) -> Iterator[Path]:
@@ -190,13 +191,15 @@ class Kind:
 
 
 def _existing(value: Any, kind: Kind) -> Iterator[str]:
-    """The paths of files and folders that an option names, also as ``NAME=DIR``."""
+    """The paths of files and folders that an option names, also as ``NAME=DIR`` or ``NAME=DIR:RULE``."""
     for one in value if isinstance(value, tuple) else (value,):
         if isinstance(one, Path):
             found = [str(one)]
         elif isinstance(one, str):
             # a text without a separator may be the name of a setting
-            found = [text for text in (one, one.partition("=")[2]) if os.sep in text or "DIR" in kind.metavar]
+            given = one.partition("=")[2]
+            found = [*dict.fromkeys((given, given.partition(":")[0]))]
+            found += [one] if os.sep in one or "DIR" in kind.metavar else []
         else:
             found = []
         yield from (text for text in found if text and os.path.exists(text))

@@ -84,6 +84,14 @@ def test_bad_usage_is_said_at_once(small_checkpoint, tmp_path, monkeypatch):
         Asking(AskOptions(**given))
 
 
+def test_a_closed_standard_input_has_no_question(ask, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", None)
+    assert main(ask()) == 1
+    err = capsys.readouterr().err
+    assert "standard input: no questions" in err
+    assert err.count("\n") == 1
+
+
 def test_a_strange_question_gets_a_warning(small_checkpoint, ask, capsys):
     KnownWords.learn([QUESTION, OTHER] * 3).save(small_checkpoint)
     assert main(ask(QUESTION)) == 0

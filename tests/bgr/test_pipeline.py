@@ -381,6 +381,7 @@ def test_the_call_takes_one_question_or_many(small_checkpoint):
         ("Rome lies in Italy .", "is one string, allowed: a list of sentences"),
         ([], "query 0: there are no facts"),
         ([FACTS, []], "query 1: there are no facts"),
+        ({"a set"}, "facts are a set; allowed: a list of texts, a list of them for each question, or a collection"),
     ],
 )
 def test_facts_that_do_not_fit_the_questions(small_checkpoint, facts, said):

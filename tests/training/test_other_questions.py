@@ -66,9 +66,10 @@ def test_a_reader_is_asked_them_about_a_fact_and_there_is_no_answer(tmp_path, to
         for n, (text, fact) in enumerate(zip(facts, map(directed, "PA", "BS"), strict=True))
     ]
     asked = Example("e", "Who directed Persona ?", facts, EvidenceGraph([(ROOT, 0)]), "Bergman", (), "query")
-    write_dataset(tmp_path / "data", {"train": [asked], "dev": [], "test": []}, records, {})
+    write_dataset(tmp_path / "data", {"train": [asked], "dev": [asked], "test": []}, records, {})
     data = ReaderDataModule(str(tmp_path / "data"), other=0.5, hasty=0.0, withheld=0.0, swapped=0.0)
     data.setup()
+    data.others = data._other_questions(data.table)
     data.tokenize(tokenizer, make_retriever())
     other = data.others["e"]
     assert other.fact == 0

@@ -63,7 +63,8 @@ def test_starts_from_a_checkpoint_of_the_same_settings(trained_run, config, shor
     assert "rows is 3, but 2 in " in capsys.readouterr().err
     assert train(config(1), short_data, tmp_path / "b", "--init", str(tmp_path / "none")) == 1
     assert "none/forward/config.json: no such file" in capsys.readouterr().err
-    assert train(config(1), short_data, tmp_path / "a", "--init", str(tmp_path / "a"), "--overwrite") == 1
+    with pytest.raises(SystemExit, match="2"):
+        train(config(1), short_data, tmp_path / "a", "--init", str(tmp_path / "a"), "--overwrite")
     assert "would be deleted with --out" in capsys.readouterr().err
     assert not (tmp_path / "b").exists()
 

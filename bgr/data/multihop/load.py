@@ -190,7 +190,7 @@ def read_corpus(path: str | Path, *, with_ids: bool = True) -> PassagePool:
     """Read a corpus in one of the forms above.
 
     Args:
-        with_ids: whether the passages may have ids, which are not kept: title and text give others.
+        with_ids: whether passages with a text may have ids, which are not kept: title and text give others.
 
     Raises:
         DataError: the file is missing or damaged, or an item has another form; the message names it.
@@ -209,9 +209,9 @@ def read_corpus(path: str | Path, *, with_ids: bool = True) -> PassagePool:
                 f"{where}: {'has' if not ids else 'lacks'} an id, unlike those before; all have one, or none"
             )
         ids = "id" in record
-        if ids and not with_ids:
-            raise DataError(f"{where}: has an id; passages with ids are JSON lines, one object in each line")
         field = "body" if "body" in record and "text" not in record else "text"
+        if ids and not with_ids and field == "text":  # the published form with a body has ids that nothing names
+            raise DataError(f"{where}: has an id; passages with ids are JSON lines, one object in each line")
         paragraph = Paragraph(get_text(record, "title", where), get_text(record, field, where))
         pool.add(paragraph)
         if "url" in record:

@@ -67,9 +67,13 @@ def test_what_is_in_the_way_is_refused(dataset, tmp_path, capsys):
     with pytest.raises(DataError, match="give --overwrite"):
         call(dataset, "--sheet", sheet)
     with pytest.raises(DataError, match="would overwrite the marks"):
+        call(dataset, "--sheet", sheet, "--marks", sheet)
+    with pytest.raises(SystemExit, match="2"):
         call(dataset, "--sheet", sheet, "--marks", sheet, "--overwrite")
     assert sheet.read_text() == "mine"
-    assert capsys.readouterr().out == ""
+    shown = capsys.readouterr()
+    assert f"--marks: {sheet} would be deleted with --sheet {sheet}" in shown.err
+    assert shown.out == ""
     call(dataset, "--sheet", sheet, "--overwrite")
     assert sheet.read_text(encoding="utf-8-sig").startswith("id,sentence,triples")
     with pytest.raises(DataError, match="allowed: 1 or more"):

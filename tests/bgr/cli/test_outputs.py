@@ -4,15 +4,18 @@ import errno
 import os
 import subprocess
 import sys
-from dataclasses import fields
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 
 from bgr.cli import COMMANDS, main
 from bgr.cli.parser import Group
-from bgr.utils.options import kind_of
+from bgr.utils.options import Folder, Metavar, Options, OptionsError, OutFolder, kind_of
 from bgr.utils.output_lock import output_locks
 
 
@@ -34,6 +37,18 @@ def test_every_output_is_locked(name, options):
             assert kind_of(options, one).is_written, (name, one.name)
 
 
+@contextmanager
+def locked_by_another(path):
+    """Another thread has the lock, which is refused like one of another process."""
+    held = ExitStack()
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(held.enter_context, output_locks([path])).result()
+        try:
+            yield
+        finally:
+            thread.submit(held.close).result()
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -51,10 +66,8 @@ def test_every_output_is_locked(name, options):
     ],
 )
 def test_the_second_command_is_refused_in_one_line_before_it_reads_anything(words, tmp_path, capsys):
-    with output_locks([tmp_path / "out"]):
-        os.environ.pop("BGR_LOCKED")
+    with locked_by_another(tmp_path / "out"):
         assert main([*words.split(), str(tmp_path / "out")]) == 1
-        os.environ["BGR_LOCKED"] = ""
     err = capsys.readouterr().err
     assert f"{tmp_path / 'out'}: another process is writing it" in err
     assert err.count("\n") == 1
@@ -62,12 +75,69 @@ def test_the_second_command_is_refused_in_one_line_before_it_reads_anything(word
 
 
 def test_the_default_output_of_an_evaluation_is_locked(tmp_path, capsys):
-    with output_locks([tmp_path / "run-evaluation-dev"]):
-        os.environ.pop("BGR_LOCKED")
+    with locked_by_another(tmp_path / "run-evaluation-dev"):
         words = ["evaluate", "--data", "a", "--split", "dev", "--checkpoint", str(tmp_path / "run")]
         assert main(words) == 1
-        os.environ["BGR_LOCKED"] = ""
     assert "another process is writing it" in capsys.readouterr().err
+
+
+@dataclass(frozen=True, kw_only=True)
+class WritingOptions(Options):
+    """Options of a command that reads and writes."""
+
+    out: OutFolder
+    data: Folder | None = None
+    systems: tuple[Annotated[str, Metavar("NAME=DIR")], ...] = ()
+    start: Annotated[str, Metavar("DIR|ID")] | None = None
+    rule: str = ""
+    states: Folder | None = None
+    overwrite: bool = False
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """``written(data="out")``: options that overwrite the folder ``out``, which has the folder ``run``."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out" / "run").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("out/run")
+    return lambda **given: WritingOptions(out="out", **{"overwrite": True, **given})
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"data": "out"}, "--data: out"),
+        ({"data": "out/run/../run"}, "--data: out/run"),
+        ({"data": "link"}, "--data: link"),
+        ({"systems": ["bm25", "x=out/run"]}, "--systems: out/run"),
+        ({"systems": ["x=out/run:fused"]}, "--systems: out/run"),
+        ({"systems": ["x=out"]}, "--systems: out"),
+        ({"systems": ["out/run"]}, "--systems: out/run"),
+        ({"start": "out"}, "--start: out"),
+        ({"rule": "./out"}, "--rule: ./out"),
+    ],
+)
+def test_an_input_is_not_deleted_with_the_output_that_holds_it(written, given, named):
+    with pytest.raises(OptionsError, match=rf"{named}.* would be deleted with --out out: name another place"):
+        written(**given)
+    assert written(**given, overwrite=False).out == Path("out")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"data": "."},
+        {"data": "out/none"},
+        {"data": "outer"},
+        {"systems": ["bm25", "x=out/none"]},
+        {"start": "bert-base"},
+        {"rule": "out"},
+        {"states": "out/run"},
+    ],
+)
+def test_other_inputs_may_be_beside_an_output_that_is_overwritten(written, given):
+    Path("outer").mkdir()
+    assert written(**given).overwrite
 
 
 def test_only_the_first_of_several_training_processes_takes_the_lock(monkeypatch, tmp_path):

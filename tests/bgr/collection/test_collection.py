@@ -201,7 +201,7 @@ def test_what_a_manifest_of_another_format_may_name_stays(tmp_path, encoder):
     index = Collection.build(corpus, folder, encoder=encoder, key="hash")
     (folder / "manifest.json").write_text('{"format": 4}')
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    with pytest.raises(DataError, match="manifest.json: format 4, this version reads"):
+    with pytest.raises(DataError, match=r"manifest\.json: format 4, this version reads"):
         index.add(passages(5, 7))
     with pytest.raises(RuntimeError):
         Collection.build(Corpus(passages(5, 7)), folder, encoder=broken, key="hash", overwrite=True)

@@ -179,11 +179,18 @@ def test_a_file_that_would_fill_the_memory_is_refused(packed, monkeypatch):
         list(read_packed(packed))
 
 
-def test_a_damaged_reply_is_not_packed(tmp_path):
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("text = 'another'", "r.db: the reply under .* is damaged; delete the file"),
+        ("tokens_in = -1, digest = ''", "is damaged: a count"),  # of a format without hashes
+    ],
+)
+def test_a_damaged_reply_is_not_packed(tmp_path, change, message):
     filled(tmp_path / "r.db")
     with Replay(tmp_path / "r.db") as replay:
-        replay._file.execute("UPDATE replies SET tokens_in = -1 WHERE key = ?", (key_of("counting", ASKED[0]),))
-    with pytest.raises(DataError, match="is damaged: a count"):
+        replay._file.execute(f"UPDATE replies SET {change} WHERE key = ?", (key_of("counting", ASKED[0]),))
+    with pytest.raises(DataError, match=message):
         pack(PackOptions(source=tmp_path / "r.db", out=tmp_path / "out.xz"))
     assert not (tmp_path / "out.xz").exists()
 

@@ -145,6 +145,16 @@ def test_a_changed_row_is_seen(tmp_path, change):
             replay.get("k")
 
 
+def test_a_changed_row_is_not_among_the_rows(tmp_path):
+    with Replay(tmp_path / "r") as replay:
+        for key in "ab":
+            replay.put(key, "model", "step", REPLY)
+        assert [row[0] for row in replay.rows()] == ["a", "b"]
+        replay._file.execute("UPDATE replies SET text = 'tExt' WHERE key = 'b'")
+        with pytest.raises(DataError, match="/r: the reply under b… is damaged; delete the file"):
+            list(replay.rows())
+
+
 def test_a_cache_of_format_3_is_upgraded(tmp_path):
     with Replay(tmp_path / "r") as replay:
         replay.put("k", "model", "step", REPLY)

@@ -16,6 +16,11 @@ def worker(monkeypatch, path, machine):
     return WorkerReplay(path)
 
 
+def make(path):
+    Replay(path).close()
+    return path
+
+
 def names(folder):
     return sorted(file.name for file in folder.iterdir())
 
@@ -35,6 +40,17 @@ def test_replies_of_all_machines_are_joined(tmp_path, monkeypatch):
     assert names(tmp_path) == ["replies.db"]
     with Replay(path, replay_only=True) as replay:
         assert [replay.get(key) for key in ("k", "new 0", "new 1")] == [REPLY, OTHER, OTHER]
+
+
+def test_a_name_with_signs_of_a_pattern_has_its_own_workers(tmp_path, monkeypatch):
+    path, other = tmp_path / "a[1].replies.db", tmp_path / "a1.replies.db"
+    with worker(monkeypatch, make(other), "b") as replay:
+        replay.put("k", "b", "s", REPLY)
+    with shared_replay(path), worker(monkeypatch, path, "b") as replay:
+        replay.put("k", "b", "s", OTHER)
+    assert names(tmp_path) == ["a1.replies.db", "a1.replies.db.b.worker", "a[1].replies.db"]
+    with Replay(path, replay_only=True) as replay:
+        assert replay.get("k") == OTHER
 
 
 def test_what_a_killed_run_leaves_is_joined_first(tmp_path, monkeypatch):

@@ -20,6 +20,7 @@ from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.usage import Usage
 from bgr.retrievers import BridgeRag, Gear, NaiveGe, Prism, Query, SearchRetriever, SyncGe, TwoStage
 from bgr.retrievers.base import KEPT, RetrievalResult, Retriever, star
+from bgr.retrievers.scope import Scope
 
 NAMES = ["Ada Quist", "Borel foundry", "Tamrin", "Oxla", "Persona", "Sweden", "Alpha", "Paris"]
 PASSAGES = [
@@ -127,6 +128,31 @@ def test_candidates_that_the_collection_lacks_or_that_repeat(name):
     (found,) = MAKERS[name](collection_of(range(8)), Model()).retrieve([Query(QUESTIONS[0], texts)])
     assert set(found.indices) <= {0, 1, 2}
     assert all(text in texts for text in found.texts)
+
+
+def test_known_candidates_keep_their_ids_and_others_get_new_ones():
+    scope = Scope(Corpus([*PASSAGES, Passage("candidate 1", "", "Oslo is old.")]))
+    texts = [PASSAGES[1].whole, "Malmo is near Sweden.", PASSAGES[1].whole, "Oslo is old.", "Malmo is near Sweden."]
+    ids = [passage.id for passage in scope.of(Query(QUESTIONS[0], texts)).corpus]
+    assert (ids[0], ids[3]) == ("p1", "candidate 1")
+    assert len(set(ids)) == len(ids)
+    assert not {ids[1], ids[2], ids[4]} & scope.corpus.index_of.keys()
+
+
+def test_candidates_of_a_query_are_encoded_once():
+    encoded = []
+
+    def counting(texts):
+        encoded.extend(texts)
+        return encode(texts)
+
+    scope = Scope.over(Collection.in_memory(Corpus(PASSAGES), encoder=counting), "dense")
+    texts = [PASSAGES[1].whole, "Malmo is near Sweden."]
+    for candidates in (texts, texts, tuple(texts)):
+        scope.of(Query(QUESTIONS[0], candidates)).find(["Where is Malmo?"], 1)
+    assert encoded.count("Malmo is near Sweden.") == 1
+    scope.of(Query(QUESTIONS[0], texts[::-1])).find(["Where is Malmo?"], 1)
+    assert encoded.count("Malmo is near Sweden.") == 2
 
 
 class Pair(Retriever):

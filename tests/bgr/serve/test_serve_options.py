@@ -72,6 +72,13 @@ def test_addresses():
             assert address(listener).startswith("http://[::1]:")
 
 
+@pytest.mark.parametrize("host", ["a..b", f"{'a' * 64}.b"])
+def test_a_host_that_is_no_name_is_one_line(host):
+    with pytest.raises(BgrError, match=f"cannot listen on {host} port 0: ") as error, listening(host, 0):
+        pass
+    assert "\n" not in str(error.value)
+
+
 def test_missing_folders_are_told_before_anything_is_loaded(tmp_path, pruned_checkpoint):
     for options, named in (
         ({"checkpoint": tmp_path / "none"}, "none/bgr.json"),

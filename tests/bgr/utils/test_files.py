@@ -1,5 +1,6 @@
 """Files are never half-written, and every error names its file."""
 
+import errno
 import hashlib
 import os
 import signal
@@ -131,6 +132,46 @@ def test_the_old_folder_is_kept_until_the_new_one_is_whole(tmp_path, monkeypatch
     with output_folder(target):
         pass
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_the_old_folder_is_back_where_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "old.txt").write_text("old")
+    replace, calls = os.replace, []
+
+    def full(source, to):
+        calls.append(to)
+        if len(calls) == 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace(source, to)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        with (
+            pytest.raises(DataError, match="out: cannot be written: No space left on device"),
+            output_folder(target, overwrite=True, sums=False),
+        ):
+            pass
+    assert calls[1] == target
+    assert [path.name for path in target.iterdir()] == ["old.txt"]
+    with output_folder(target, overwrite=True):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_file_in_the_way_stays(tmp_path, overwrite):
+    (tmp_path / "file").write_text("mine")
+    for place, said in (("file", "not a folder; name another place"), ("file/deep/out", "cannot be written: ")):
+        with (
+            pytest.raises(DataError, match=f"{place}: {said}") as error,
+            output_folder(tmp_path / place, overwrite=overwrite),
+        ):
+            pass
+        assert "\n" not in str(error.value)
+    assert (tmp_path / "file").read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_folders_of_other_names_stay(tmp_path):

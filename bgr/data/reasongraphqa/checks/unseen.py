@@ -26,7 +26,7 @@ from bgr.data.reasongraphqa.io.dataset import (
 )
 from bgr.errors import DataError
 
-COUNTED = ("sha256", "shortcuts", "distractors", "graphs", "inferred_graphs", "shared_with_earlier_splits")
+COUNTED = ("sha256", "shortcuts", "distractors", "shared_with_earlier_splits")
 """What ``dataset.json`` says of all questions of a dataset, and is not known of a part of them."""
 
 
@@ -58,6 +58,8 @@ def write_unseen(options: UnseenOptions) -> Unseen:
     known = load_metadata(options.data) if (options.data / METADATA_FILE).is_file() else {}
     about = {name: value for name, value in known.items() if name not in COUNTED}
     about |= {name: value for name, value in _counts(kept).items() if name in known or name == "unanswerable"}
+    if isinstance(inferred := known.get("inferred_graphs"), dict):  # which questions have one is not told
+        about["inferred_graphs"] = {split: min(count, left[split]) for split, count in inferred.items()}
     metadata = {**about, "counts": left, "unseen_by": dataset_name(options.trained)}
     facts = (json.loads(line) for _, line in numbered_lines(options.data / FACTS_FILE))
     write_dataset(options.out, kept, facts, metadata, overwrite=options.overwrite)

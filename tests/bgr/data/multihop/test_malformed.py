@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bgr.data.collections import read_passages
 from bgr.data.multihop.load import load_multihop, read_corpus
 from bgr.errors import DataError
 
@@ -117,6 +118,21 @@ def test_ids_that_only_some_passages_have(tmp_path, missing):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(DataError, match=r"line 2: (has|lacks) an id, unlike those before"):
         read_corpus(path)
+
+
+def test_a_list_of_passages_with_ids_is_refused_where_ids_count(write):
+    bare = [{"title": "a", "text": f"b{n}"} for n in range(2)]
+    rows = [{"id": f"p{n}", **row} for n, row in enumerate(bare)]
+    listed = write("list.json", rows)
+    with pytest.raises(DataError) as error:
+        read_passages(listed)
+    said = "item 0: has an id; passages with ids are JSON lines, one object in each line"
+    assert str(error.value) == f"{listed}: {said}"
+    assert [one.id for one in read_passages(write("lines.jsonl", rows, lines=True))] == ["p0", "p1"]
+    assert [one.text for one in read_passages(write("bare.json", bare))] == ["b0", "b1"]
+    assert [one.text for one in read_corpus(listed).corpus()] == ["b0", "b1"]
+    articles = [{"id": n, "title": "a", "body": f"b{n}"} for n in range(2)]
+    assert [one.text for one in read_passages(write("articles.jsonl", articles, lines=True))] == ["b0", "b1"]
 
 
 def test_corpus_of_one_passage_in_json_lines(tmp_path):

@@ -11,9 +11,11 @@ from datasets import load_from_disk
 
 from bgr.cli import main
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.checks.shortcuts import find_shortcuts, rarity
+from bgr.data.reasongraphqa.checks.shortcuts import MIN_SAMPLES, find_shortcuts, rarity
 from bgr.data.reasongraphqa.construction.recipe import RECIPES
+from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import load_metadata, recipe_of, write_dataset
+from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 
 WORDS = "amber birch cedar dune elm fern grove heath iris juniper kelp larch moss nettle oak pine".split()
@@ -54,6 +56,22 @@ def test_only_the_question_tells_which_fact_is_gold(tmp_path):
     assert found.lexical.auc > 0.95
     assert found.lexical.gm > 0.9 > 0.4 > found.blind.gm
     assert (found.rivals, found.filtered) == (None, 0)
+
+
+def test_without_distractors_there_is_nothing_to_compare(tmp_path):
+    def sample(split, number):
+        fact = f"Person{number} likes oak."
+        graph = EvidenceGraph([(ROOT, 0)])
+        return Example(f"{split}{number}", f"What does Person{number} like?", (fact,), graph, "oak", (), "query")
+
+    splits = {split: [sample(split, number) for number in range(MIN_SAMPLES)] for split in SPLITS}
+    units = [
+        {"id": f"F{number}", "sentence": one.facts[0], "gold": True, "facts": []}
+        for number, one in enumerate(splits["train"])
+    ]
+    write_dataset(tmp_path / "data", splits, units, {})
+    with pytest.raises(DataError, match="no question of train has both gold facts and distractors to compare"):
+        find_shortcuts(tmp_path / "data")
 
 
 @pytest.mark.parametrize(

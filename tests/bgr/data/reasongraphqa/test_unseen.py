@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 
@@ -11,13 +12,14 @@ from bgr.data.reasongraphqa.checks.verify import verify_dataset
 from bgr.data.reasongraphqa.io.dataset import load_split, write_dataset
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 
+ONE = EvidenceGraph([(ROOT, 0)])
+
 
 def question(number, name, words="Who directed {}?"):
     step = {"function": "Find", "dependencies": [], "inputs": [name]}
     last = {"function": "QueryAttr", "dependencies": [0], "inputs": ["director"]}
     facts = (f"{name} was made by A.", "B is a film.")
-    graph = EvidenceGraph([(ROOT, 0)])
-    return Example(f"q{number}", words.format(name), facts, graph, "A", (step, last), "query")
+    return Example(f"q{number}", words.format(name), facts, ONE, "A", (step, last), "query")
 
 
 def facts(examples):
@@ -52,6 +54,32 @@ def test_questions_are_the_same_by_words_or_program(folders, capsys):
     about = json.loads((folders / "out" / "dataset.json").read_text())
     assert about["unseen_by"] == json.loads((folders / "first" / "dataset.json").read_text())["sha256"]
     assert about["recipe"] == "rivals-2"
+
+
+def test_counts_are_those_of_the_questions_that_are_left(folders):
+    splits = {split: load_split(folders / "data", split) for split in ("train", "dev", "test")}
+    none = EvidenceGraph()
+    splits["train"][0] = replace(splits["train"][0], answer="")
+    persona, gamma = splits["dev"]
+    splits["dev"] = [replace(persona, answer=""), replace(gamma, answer="", graph=none)]
+    splits["test"] = [replace(one, graph=none) for one in splits["test"]]
+    known = {
+        "recipe": "rivals-2",
+        "not_answerable": {"train": 0, "dev": 1, "test": 2},
+        "without_answer": 2,
+        "inferred_graphs": {"train": 0, "dev": 2, "test": 0},
+        "graphs": {"given": 3},
+        "distractors": {"near": 9},
+    }
+    write_dataset(folders / "data", splits, facts(chain(*splits.values())), known, overwrite=True)
+    assert unseen(folders) == 0
+    about = json.loads((folders / "out" / "dataset.json").read_text())
+    assert about["counts"] == {"train": 2, "dev": 1, "test": 1}
+    assert about["not_answerable"] == {"train": 0, "dev": 1, "test": 1}
+    assert (about["without_answer"], about["unanswerable"], about["recipe"]) == (1, 2, "rivals-2")
+    assert about["inferred_graphs"] == {"train": 0, "dev": 1, "test": 0}  # no more than there are
+    assert about["graphs"] == known["graphs"]
+    assert "distractors" not in about
 
 
 def test_nothing_is_lost_or_half_written(folders, capsys):

@@ -3,9 +3,11 @@
 import pytest
 
 from bgr.collection.bm25 import Bm25Search
+from bgr.llm.language_model import Reply
+from bgr.llm.usage import Usage
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, star
 from bgr.retrievers.ircot.agent import Ircot
-from bgr.retrievers.ircot.steps import IrcotSettings, answer_in
+from bgr.retrievers.ircot.steps import IrcotSettings, answer_in, read_sentence
 from bgr.retrievers.scope import Scope
 
 QUESTION = "Where was the employer of Ada Quist started?"
@@ -82,6 +84,24 @@ def test_a_query_searches_its_own_candidates(scope, texts):
     query = Query(QUESTION, candidates=["Ada Quist is in Rome.", "Rome is in Italy."])
     (found,) = Ircot(texts(*STEPS), scope, IrcotSettings(passages=1)).retrieve([query])
     assert set(found.indices) <= {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("1. The director is Ada Quist. And more.", "The director is Ada Quist."),
+        ("12) The director is Ada Quist.", "The director is Ada Quist."),
+        ("Step 2: The director is Ada Quist.", "The director is Ada Quist."),
+        ("- The director is Ada Quist.", "The director is Ada Quist."),
+        ("1990 was the year.", "1990 was the year."),
+        ("1.5 million people live there.", "1.5 million people live there."),
+        ("Step by step, it was started.", "Step by step, it was started."),
+        ("3.", ""),
+    ],
+)
+def test_the_mark_of_a_step_is_not_the_sentence(text, sentence):
+    found = read_sentence(Reply(text, text, None, Usage(calls=1)))
+    assert (found.value, found.usage.failed) == (sentence, int(not sentence))
 
 
 def test_answers_are_found_in_the_last_sentence():
