@@ -82,3 +82,14 @@ def test_operations():
     assert operation_of(example("x", "", "SelectBetween")) == "comparison"
     assert operation_of(example("x", "", "Unheard")) == "other"
     assert operation_of(replace(EXAMPLES[0], program=())) == "other"
+
+
+def test_answers_that_nobody_knows_are_not_scored():
+    reader = Scripted(("Paris", 1.0), ("Rome", 0.9), ("no", 0.5), ("3", 1.0))
+    asked = [EXAMPLES[0], replace(EXAMPLES[1], answer=""), *EXAMPLES[2:]]
+    found = answers_of(reader, GOLD, asked, [RetrievalResult(GRAPH)] * 4)
+    assert (found.right, found.confidence) == ((True, False, True), (1.0, 0.5, 1.0))
+    assert found.answers == ("Paris", "Rome", "no", "3")
+    assert found.exact == {ALL: (3, 2 / 3), "name": (1, 1.0), "count": (1, 1.0), "yes or no": (1, 0.0)}
+    assert [one.place for one in found.wrong] == [2]
+    assert found.ece == pytest.approx(0.5 / 3)

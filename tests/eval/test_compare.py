@@ -145,3 +145,23 @@ def test_a_name_is_any_text(comparison, tmp_path):
 def test_an_unknown_main_system(comparison):
     with pytest.raises(BgrError, match="no system 'yours', there are: bm25, mine, gold graph"):
         compare(comparison.evaluations, comparison.examples, "yours", ABOUT)
+
+
+def test_answers_are_compared_where_the_right_one_is_known(examples, imperfect, comparison):
+    asked = [replace(one, answer="") if n % 3 == 0 else one for n, one in enumerate(examples)]
+    gold = [RetrievalResult(example.graph) for example in asked]
+    systems = {"mine": Predictions(imperfect, answers=["yes", "no"] * 15), GOLD: Predictions(gold, answers=["no"] * 30)}
+    evaluations = evaluate(systems, asked)
+    assert [row.qa_em is None for row in evaluations[0].rows] == [n % 3 == 0 for n in range(30)]
+    found = compare(evaluations, asked, "mine", ABOUT, samples=200, seed=1)
+    known = [row.qa_em for row in evaluations[0].rows if row.qa_em is not None]
+    assert found.intervals["mine"]["qa_em"].mean == pytest.approx(sum(known) / 20) == evaluations[0].mean["qa_em"]
+    assert set(found.pairs[0].differences) == {"gm", "f1", "qa_em"}
+    assert found.intervals["mine"]["f1"] == comparison.intervals["mine"]["f1"]  # the same questions are drawn
+
+
+def test_without_a_known_answer_there_is_none_to_compare(examples, imperfect):
+    asked = [replace(one, answer="") for one in examples]
+    [found] = evaluate({"mine": Predictions(imperfect, answers=["yes"] * 30)}, asked)
+    assert "qa_em" not in found.mean
+    assert "qa_em" not in compare([found], asked, "mine", ABOUT, samples=20).intervals["mine"]

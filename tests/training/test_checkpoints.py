@@ -159,3 +159,18 @@ def test_damaged_checkpoints_are_refused(tmp_path, harm):
         path.write_bytes(raw if harm == "flip" else raw[: len(raw) // 2])
     with pytest.raises(BgrError, match="is missing, damaged"):
         read_checkpoint(path)
+
+
+def test_a_run_is_not_resumed_with_a_model_of_other_sizes(train, tmp_path, capsys):
+    assert train(tmp_path / "run", "--direction=forward", epochs=1) == 0
+    capsys.readouterr()
+    assert train(tmp_path / "run", "--direction=forward", "--resume", "--model.width=8", epochs=2) == 1
+    err = capsys.readouterr().err
+    assert "is of a model with other settings; give those again, or --overwrite" in err
+    assert err.count("Traceback") == 0
+
+
+def test_steps_without_an_end_have_no_learning_rates(train, tmp_path, capsys):
+    assert train(tmp_path / "run", "--trainer.max_epochs=-1") == 1
+    assert "trainer.max_epochs is -1: give a number, or max_steps" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

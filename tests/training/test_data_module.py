@@ -1,5 +1,11 @@
+import json
+from dataclasses import replace
+
 import pytest
 
+from bgr.cli import main
+from bgr.data.reasongraphqa.io.dataset import FACTS_FILE, load_split, write_dataset
+from bgr.graph.evidence_graph import EvidenceGraph
 from training.data_module import BgrDataModule
 from training.loader import SimilarLengths
 
@@ -81,3 +87,17 @@ def test_fewer_candidates_keep_the_gold_graph(toy_data):
         )
         assert fewer_candidates(example, 99, "x") == example
     assert len({fewer_candidates(example, 3, f"{epoch}").facts for epoch in range(9)}) > 1
+
+
+@pytest.mark.parametrize(("split", "said"), [("train", "no question to learn from"), ("dev", "no question with evid")])
+def test_a_split_that_teaches_nothing_is_told_before_anything_is_written(
+    toy_data, config, tmp_path, capsys, split, said
+):
+    splits = {name: load_split(toy_data, name) for name in ("train", "dev")}
+    kept = [] if split == "train" else [replace(one, graph=EvidenceGraph(), answer="") for one in splits[split]]
+    facts = [json.loads(line) for line in (toy_data / FACTS_FILE).read_text().splitlines()]
+    write_dataset(tmp_path / "data", {**splits, split: kept, "test": []}, facts, {})
+    words = ["train", "retriever", "--config", str(config(1)), "--data", str(tmp_path / "data"), "--out"]
+    assert main([*words, str(tmp_path / "run")]) == 1
+    assert f"{split} has {said}" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

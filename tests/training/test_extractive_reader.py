@@ -8,11 +8,13 @@ import torch
 
 from bgr.cli import main
 from bgr.data.reasongraphqa.io.dataset import read_split
+from bgr.errors import CheckpointError
 from bgr.models.extractive_reader import ExtractiveReaderConfig, ExtractiveReaderModel
 from bgr.reader.extractive import ExtractiveReader, ExtractiveSettings, Joint, logit
 from bgr.reader.loading import load_reader
 from bgr.reader.reader import NOT_ANSWERABLE, ReaderInput
 from bgr.utils.atomic_io import complete_folder
+from training.reader.retrieved import retrieve
 
 MODEL = "layers: 1"
 
@@ -139,3 +141,16 @@ def test_a_retriever_that_is_none_leaves_nothing_behind(write_config, toy_data, 
     assert main(["train", "reader", *words, "--retriever", str(tmp_path / "none")]) == 1
     assert "none/bgr.json: no such file" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
+
+
+def test_graphs_of_another_checkpoint_are_not_those_that_were_kept(small_checkpoint, toy_data, tmp_path):
+    asked, kept = list(read_split(toy_data, "dev"))[:2], tmp_path / "graphs.jsonl"
+    retrieve(small_checkpoint, asked, kept, device="cpu", progress=False)
+    other = shutil.copytree(small_checkpoint, tmp_path / "other")
+    settings = json.loads((other / "bgr.json").read_text()) | {"fused_threshold": 9.0}
+    (other / "bgr.json").write_text(json.dumps(settings))
+    complete_folder(other)
+    retrieve(other, asked, kept, device="cpu", progress=False)
+    assert len(list(tmp_path.glob("graphs-*.jsonl"))) == 2
+    with pytest.raises(CheckpointError, match=r"none/bgr\.json: cannot be read"):
+        retrieve(tmp_path / "none", asked, kept)

@@ -1,5 +1,6 @@
 """The parser of every command: options from a dataclass, from YAML, one-line errors."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -193,6 +194,9 @@ def test_output_is_printed_as_text_or_json_and_an_error_after_it(capsys):
     assert capsys.readouterr().out == "text\n"
     assert execute("bgr", group, ["sample", "a", "--out", "b", "--json"]) == 0
     assert capsys.readouterr().out == '{"é": 1}\n'
+    nothing = command(lambda _: Output("", data={"a": [math.nan], "b": math.inf}), json=True)
+    assert execute("bgr sample", nothing, ["a", "--out", "b", "--json"]) == 0
+    assert capsys.readouterr().out == '{"a": [null], "b": null}\n'
     failing = command(lambda _: Output("text", error=BgrError("it failed")))
     with pytest.raises(BgrError, match="it failed"):
         execute("bgr sample", failing, ["a", "--out", "b"])

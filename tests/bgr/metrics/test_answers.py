@@ -23,6 +23,7 @@ from bgr.metrics.answers import answer_em, answer_f1, answer_match, answer_parti
         ("Rome, Paris", "Paris and Rome"),
         ("rhenium", "Rhenium"),
         ('"Diva"', "Diva"),
+        ('"Diva".', "Diva"),
     ],
 )
 def test_these_are_equal(predicted, gold):

@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -9,12 +10,14 @@ import torch
 from bgr.cli import main
 from bgr.collection.collection import Collection
 from bgr.data.reasongraphqa.io.dataset import load_split
+from bgr.errors import DataError
+from bgr.models.pool_ranker import PoolRanker, RankerConfig
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
 from bgr.retrievers.graph_hop.checkpoint import load_ranker
 from bgr.retrievers.graph_hop.options import RANKER
 from training.questions import plain_questions
-from training.search.ranker import one_against_others
+from training.search.ranker import fit, one_against_others
 
 
 @pytest.fixture
@@ -106,3 +109,8 @@ def test_a_damaged_ranker_is_told(train, film_facts, tmp_path, capsys):
     words = ["--collection", str(film_facts), "--checkpoint", str(tmp_path / "new")]
     assert main(["ask", "Who ?", *words]) == 1
     assert "ranker" in capsys.readouterr().err
+
+
+def test_searches_that_find_nothing_teach_nothing():
+    with pytest.raises(DataError, match="no search for a training question finds a gold fact"):
+        fit(PoolRanker(RankerConfig()), [], SimpleNamespace(seed=0, epochs=1))
