@@ -40,6 +40,7 @@ def page(tables="systems R@5 F1; differences F1", replay="--seed 0", made=""):
     return PAGE.format(tables=tables, replay=replay, made=made)
 
 
+@pytest.mark.workflow
 def test_the_tables_of_a_page_and_nothing_else_are_made_again(tables, capfd):
     found = tables.remade(page())
     made = re.search(r"-->\n(.*?)<!-- end", found, re.S)[1]

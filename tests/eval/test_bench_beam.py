@@ -2,10 +2,13 @@
 
 import json
 
+import pytest
+
 from bgr.cli import main
 from eval.bench.beam import PASSAGE, random_triples
 
 
+@pytest.mark.workflow
 def test_the_command_measures_what_it_says(capsys):
     words = ["--triples", "3000", "--queries", "3", "--plain-triples", "2000", "--plain-queries", "2"]
     assert main(["bench", "beam", *words, "--json"]) == 0

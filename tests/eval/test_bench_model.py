@@ -94,6 +94,7 @@ def test_a_step_by_the_plain_definition_has_the_same_loss_and_gradients(
     assert all(torch.equal(a, b) for a, b in zip(before, steps.trained, strict=True))
 
 
+@pytest.mark.workflow
 def test_bench_train(config, encoder_folder, toy_data, capsys):
     words = ["--data", str(toy_data), "--model", str(encoder_folder), "--device", "cpu", "--questions", "4"]
     words += ["--batch-size", "2", "--rounds", "1", "--model-config", str(config()), str(config(1))]
@@ -108,6 +109,7 @@ def test_bench_train(config, encoder_folder, toy_data, capsys):
     assert "bare encoder, forward + backward" in capsys.readouterr().out
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("trained", [False, True])
 def test_bench_infer(config, encoder_folder, small_checkpoint, toy_data, capsys, trained):
     model = ["--model", str(small_checkpoint)] if trained else ["--model", str(encoder_folder)]

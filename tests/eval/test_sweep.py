@@ -70,6 +70,7 @@ def data(examples, tmp_path):
     return tmp_path / "data"
 
 
+@pytest.mark.workflow
 def test_command_writes_tables_and_the_figure(small_checkpoint, data, examples, capsys):
     assert main(["evaluate", "--checkpoint", str(small_checkpoint), "--data", str(data), "--sweep"]) == 0
     out = capsys.readouterr().out

@@ -1,6 +1,7 @@
 import shutil
 from dataclasses import replace
 
+import pytest
 from safetensors.torch import load_file
 
 from training.callbacks import Epoch, Progress, Stop
@@ -16,6 +17,7 @@ def reports(run):
     return [message for message in messages if not isinstance(message, Progress)]  # those of a busy machine
 
 
+@pytest.mark.workflow
 def test_stops_when_the_score_no_longer_rises_and_stays_stopped(config, short_data, tmp_path):
     run = Run(config(9), short_data, tmp_path / "run", [*STILL, "--early_stop.patience=2"])
     *epochs, stop = reports(run)

@@ -75,6 +75,7 @@ def test_graphs_of_a_retriever_are_read_too(train, small_checkpoint, capsys):
     assert {"retrieved_exact", "dev_exact"} <= ExtractiveReader.from_pretrained(folder).settings.metrics["dev"].keys()
 
 
+@pytest.mark.workflow
 def test_it_starts_from_another_reader(train, tmp_path, capsys):
     folder = train(epochs=1)
     first = tmp_path / "first"
@@ -88,6 +89,7 @@ def test_it_starts_from_another_reader(train, tmp_path, capsys):
     assert load_reader(folder).model.config.labels[0] == "zone"
 
 
+@pytest.mark.workflow
 def test_the_result_is_the_mean_of_the_old_and_the_new_weights(train, tmp_path, capsys):
     first = train(epochs=1).rename(tmp_path / "first")
     found = {}

@@ -31,6 +31,7 @@ def test_a_direction_reports_its_epochs_from_within(config, toy_data, tmp_path):
     assert messages.index(found[3]) < [isinstance(m, Epoch) for m in messages].index(True) < messages.index(found[4])
 
 
+@pytest.mark.workflow
 @pytest.mark.usefixtures("every_tenth")
 def test_a_resumed_direction_continues_its_shares(config, toy_data, tmp_path):
     one = Run(config(1), toy_data, tmp_path / "run")

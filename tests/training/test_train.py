@@ -69,6 +69,7 @@ def test_starts_from_a_checkpoint_of_the_same_settings(trained_run, config, shor
     assert not (tmp_path / "b").exists()
 
 
+@pytest.mark.workflow
 def test_the_result_is_the_mean_of_the_old_and_the_new_weights(trained_run, config, short_data, tmp_path, capsys):
     start = ["--init", str(trained_run / "run"), "--direction=forward"]
     for name, kept in (("new", 0), ("mean", 0.25), ("old", 1)):

@@ -131,6 +131,7 @@ def test_a_process_that_is_killed_is_an_error_of_one_line():
         list(made_ahead(make, range(4), workers=1))
 
 
+@pytest.mark.workflow
 @pytest.mark.filterwarnings("ignore")
 def test_training_gives_the_same_weights_with_and_without_processes(data, encoder_folder, bare_trainer):
     def weights(workers):

@@ -245,6 +245,7 @@ def test_peers_and_settings_of_single_systems(files, tmp_path, schema_server, ca
     assert list(groups) == ["below 9"]
 
 
+@pytest.mark.workflow
 def test_every_system_over_the_facts_of_each_question(
     toy_data, triples_of_facts, encoder_folder, tmp_path, schema_server, told, capsys, pictures
 ):

@@ -172,6 +172,7 @@ sys.exit(codes != {0})
 """
 
 
+@pytest.mark.workflow
 def test_a_process_may_fork_while_another_thread_asks(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "GRPC_ENABLE_FORK_SUPPORT"}
     words = [sys.executable, "-c", FORKS, str(tmp_path / "facts.db")]

@@ -161,6 +161,7 @@ def test_faults_that_pass(server, backend, ask_for, schema):
     assert limit[1] - limit[0] >= 0.3
 
 
+@pytest.mark.workflow
 def test_faults_that_stay_are_one_line_each_and_a_second_run_mends_them(server, backend, ask_for, schema, tmp_path):
     plays = {
         "limit": ([says(b"{}", 429)], r"HTTP 429.*\(\d+ tries\)"),

@@ -79,6 +79,7 @@ def test_a_batch_is_one_at_a_time_and_the_slow_twin(folder, backend):
     assert len({completion.tokens_in for completion in together}) > 3
 
 
+@pytest.mark.workflow
 def test_objects_always_parse_beside_rows_that_are_free(backend):
     asked = []
     for i, text in enumerate(texts(12, 1)):

@@ -44,6 +44,7 @@ def t5(make_reader, tmp_path):
     return tmp_path
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("name", ["config.json", "generation_config.json", "tokenizer_config.json", "reader.json"])
 def test_every_wrong_field_of_a_t5_is_one_line(name, t5):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

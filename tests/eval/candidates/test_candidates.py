@@ -117,6 +117,7 @@ def ablate(*words):
     return main(["ablate", "candidates", *map(str, words)])
 
 
+@pytest.mark.workflow
 def test_from_arguments_to_files(films, small_checkpoint, tmp_path, capsys):
     out = tmp_path / "out"
     words = ["--checkpoint", small_checkpoint, "--data", films, "--limit", 2, "--out", out]

@@ -55,6 +55,7 @@ def test_the_first_texts_found_that_state_no_gold_fact(split_films, ranked, fact
         assert set(fair(only_gold(example), found[example.id], table)) == set(found[example.id])
 
 
+@pytest.mark.workflow
 def test_a_checkpoint_with_a_ranker_keeps_it_and_its_pruners(
     split_films, ranked, facts, encoder_folder, tmp_path, capsys
 ):

@@ -79,6 +79,7 @@ def test_both_sides_of_a_comparison_are_cut(kb):
     ]
 
 
+@pytest.mark.workflow
 def test_parts_are_new_and_true(kb, questions):
     programs = [Program.from_json(record["program"]) for record in questions]
     found = list(part_questions(kb, programs, most=2))
@@ -169,6 +170,7 @@ def asked(records):
     return [Question.from_json(record, f"q{n}", f"item {n}") for n, record in enumerate(records)]
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("split", ["random", "structure"])
 def test_a_dataset_has_parts_of_its_training_questions_alone(kb, questions, word_encoder, split):
     plain = build(kb, asked(questions), word_encoder, Settings(split=split))

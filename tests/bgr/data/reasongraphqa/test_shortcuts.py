@@ -87,6 +87,7 @@ def test_rarity_does_not_depend_on_the_order_of_the_words():
     assert found == pytest.approx(20.5057, abs=1e-4)
 
 
+@pytest.mark.workflow
 def test_the_card_and_the_metadata_have_what_was_measured(tmp_path):
     folder = write(tmp_path / "data", lambda plain: plain, lambda work: {"shortcuts": find_shortcuts(work).to_json()})
     found = find_shortcuts(folder)
