@@ -153,9 +153,9 @@ def test_a_step_that_fails_costs_its_own_part_only(
     if never_came:  # more than 2 % of the questions
         code, _, line = ask_all(system, count, first.spec, *stopped)
         assert code == 1
-        assert re.search(
-            r"questions have failed calls, more than --max-failure-share 0\.02 allows: .*again to resume", line
-        )
+        # if the first question is slow, all calls of a step have failed so far
+        share = r"questions have failed calls, more than --max-failure-share 0\.02 allows"
+        assert re.search(rf"({share}|all \d calls of step).*again to resume", line)
         met.clear()
     kept += ["--max-failure-share", 1]
     assert ask_all(system, count, server.spec, *kept, "--out", out)[0] == 0
