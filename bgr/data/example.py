@@ -65,6 +65,11 @@ class Example:
         return bool(self.graph.nodes)
 
     @property
+    def answer_unknown(self) -> bool:
+        """True if there is an answer, but the data do not give it, as own data need not."""
+        return self.answerable and not self.answer
+
+    @property
     def structure(self) -> str:
         return self.graph.structure
 

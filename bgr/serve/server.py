@@ -131,7 +131,7 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
     try:
         family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.create_server(place[:2], family=family, backlog=1_024)
-    except (OSError, UnicodeError) as error:  # a name that is none, such as a..b, is not encoded
+    except (OSError, UnicodeError) as error:  # UnicodeError: not a valid host name, such as a..b
         raise BgrError(f"cannot listen on {host} port {port}: {getattr(error, 'strerror', None) or error}") from None
     with listener:
         yield listener

@@ -310,7 +310,7 @@ def set_ticks(axis: Any, ticks: Sequence[float]) -> None:
 
 def log_ticks(low: float, high: float) -> list[float]:
     """At most six round numbers of a logarithmic axis, so that their labels do not overlap: 1, 2 and 5 times powers of
-    ten over at most two decades, or other digits where there is none of these; otherwise powers of ten (over many
+    ten over at most two decades, or other digits if none of these is in the range; otherwise powers of ten (over many
     decades only some of them)."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     ticks: list[float] = []

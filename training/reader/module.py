@@ -67,7 +67,7 @@ class ReaderModule(RetrievalModule):
         parts: ReaderBatch = batch
         self.log("dev/loss", self.loss(parts), batch_size=len(parts.examples))
         for example, found in zip(parts.examples, self.extract(parts), strict=True):
-            if example.answerable and not example.answer:
+            if example.answer_unknown:
                 continue  # nobody knows whether it is right
             right = found.text is None if not example.answerable else answer_match(found.text, example.answer)
             self.right.append(right)

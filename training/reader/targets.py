@@ -77,7 +77,7 @@ def target_of(
 ) -> Target | None:
     """The target for reading a `graph` that has the question's evidence; ``None`` if nothing in it is known to be
     right. `names` are those of the entities of the statements, by default their ids."""
-    if example.answerable and not example.answer:  # own data may lack answers
+    if example.answer_unknown:
         return None
     order = graph.order()
     texts = [example.facts[node] for node in order]

@@ -128,7 +128,7 @@ def _answers(
             with autocast(device):
                 found = module.extract(batch)
             for example, one in zip(batch.examples, found, strict=True):
-                if example.answerable and not example.answer:
+                if example.answer_unknown:
                     continue  # nobody knows whether it is right
                 right = example.answerable and answer_match(one.text, example.answer)
                 completeness = graphs[example.id].completeness if graphs else None

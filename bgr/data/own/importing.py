@@ -169,7 +169,7 @@ def _metadata(
         "inferred_graphs": {split: sum(one.id in inferred for one in part) for split, part in splits.items()},
         "shared_with_earlier_splits": shared_between(dict(splits)),
         "not_answerable": {split: sum(not one.answerable for one in part) for split, part in splits.items()},
-        "without_answer": sum(one.answerable and not one.answer for one in examples),
+        "without_answer": sum(one.answer_unknown for one in examples),
         "counts": {split: len(part) for split, part in splits.items()},
         "tried": len(read),
         "dropped": {why: {"count": len(ids), "examples": ids[:3]} for why, ids in labels.dropped.items()},

@@ -27,7 +27,7 @@ from bgr.data.reasongraphqa.io.dataset import (
 from bgr.errors import DataError
 
 COUNTED = ("sha256", "shortcuts", "distractors", "shared_with_earlier_splits")
-"""What ``dataset.json`` says of all questions of a dataset, and is not known of a part of them."""
+"""Entries of ``dataset.json`` that describe all questions of a dataset and cannot be computed for a part of them."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _counts(splits: dict[str, list[Example]]) -> dict[str, Any]:
     return {
         "unanswerable": unanswerable(splits),
         "not_answerable": {split: sum(not one.answerable for one in part) for split, part in splits.items()},
-        "without_answer": sum(one.answerable and not one.answer for one in examples),
+        "without_answer": sum(one.answer_unknown for one in examples),
     }
 
 

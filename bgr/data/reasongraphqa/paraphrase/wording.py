@@ -38,12 +38,12 @@ class Wording:
 
     @cached_property
     def named(self) -> list[str]:
-        """What `masked` replaces, in this order."""
+        """The texts that `masked` replaces, in their order."""
         return named(self.text, self._masks)
 
     @cached_property
     def named_in_question(self) -> list[str]:
-        """What `masked_question` replaces, in this order."""
+        """The texts that `masked_question` replaces, in their order."""
         return named(self.question.text, self._masks)
 
     @cached_property
