@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bgr.collection.embedding import SentenceEncoder
 from bgr.errors import BgrError
 from bgr.llm.packed import read_packed
-from bgr.models.truncation import Truncation
 
 ROOT = Path(__file__).parents[2]
 REPLAYS = ROOT / "docs/replays"
@@ -90,26 +88,7 @@ def test_the_replays_are_small_and_every_packed_file_is_valid():
         assert file.suffix != ".xz" or list(read_packed(file))
 
 
-@pytest.fixture
-def encoded_once(monkeypatch):
-    """The commands of a page encode the same passages and triples: the same list of texts is encoded once."""
-    encode, kept = SentenceEncoder.__call__, {}
-
-    def call(self, texts):
-        key = (self.fingerprint(), tuple(texts))
-        if key not in kept:
-            before, self.truncation = self.truncation, Truncation()
-            kept[key] = encode(self, texts), self.truncation
-            self.truncation = before
-        vectors, cut = kept[key]
-        self.truncation += cut
-        return vectors.copy()
-
-    monkeypatch.setattr(SentenceEncoder, "__call__", call)
-
-
 @pytest.mark.workflow
-@pytest.mark.usefixtures("encoded_once")
 def test_the_pages_have_the_tables_of_the_published_sample(tables, multihop_sample, capfd):
     if multihop_sample is None:
         pytest.skip("BGR_MULTIHOP names no folder with HippoRAG's sample")
