@@ -13,7 +13,7 @@ from bgr.models.state_cache import FactEncoder
 from bgr.pipeline import BgrPipeline
 from bgr.utils.ray_map import RayOptions
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.alone]
 
 RAY = ("--ray", "local", "--ray-workers", "2")
 

@@ -112,6 +112,7 @@ def two_machines():
 
 
 @pytest.mark.workflow
+@pytest.mark.alone
 def test_two_workers_of_a_cluster(two_machines, tmp_path):
     import ray
 
@@ -140,6 +141,7 @@ def test_two_workers_of_a_cluster(two_machines, tmp_path):
 
 
 @pytest.mark.workflow
+@pytest.mark.alone
 def test_a_worker_with_another_version_is_refused(two_machines, monkeypatch):
     monkeypatch.setattr(ray_map, "_version", lambda: "0.0.1")
     with pytest.raises(BgrError, match=rf"a worker of Ray on \S+ has bgr {__version__}, allowed: 0\.0\.1, as here"):
@@ -147,6 +149,7 @@ def test_a_worker_with_another_version_is_refused(two_machines, monkeypatch):
 
 
 @pytest.mark.workflow
+@pytest.mark.alone
 def test_workers_on_this_machine():
     import ray
 
