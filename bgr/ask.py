@@ -15,6 +15,7 @@ from bgr.released import checkpoint_folder, collection_folder
 from bgr.retrievers.graph_hop.options import MAX_FACTS, AskOptions
 from bgr.utils.json_utils import text_problem
 from bgr.utils.suggest import did_you_mean_path
+from bgr.utils.text_layout import clean
 
 if TYPE_CHECKING:
     from bgr.collection.collection import Collection
@@ -27,7 +28,7 @@ PARTS = ("bgr.json", "forward/config.json", "backward/config.json", "tokenizer.j
 PROMPT = "question> "
 
 MAX_FILE = 1 << 28
-"""Maximum number of characters in a file of facts or questions."""
+"""Maximum number of characters in a file of facts or questions, or of standard input."""
 
 
 class Asking:
@@ -91,19 +92,22 @@ class Asking:
         return found
 
     def converse(self) -> Iterator[Answer]:
-        """Answers to questions typed at a prompt, until an empty line or the end of the input."""
+        """Answers to questions typed at a prompt, until an empty line or the end of the input. An error of one question
+        is printed, and the next one is read."""
         pipeline, searched = self.pipeline, self.facts or self.collection  # loaded before the first question
         assert searched is not None
         kind = "facts" if self.facts else "texts"
         print(f"{len(searched):,} {kind}; an empty line ends", file=sys.stderr)
         while True:
             try:
-                question = " ".join(input(PROMPT).split())
-            except EOFError:
-                return
-            if not question:
-                return
-            yield pipeline.answer(question, searched, pool=self.options.pool)
+                question = _typed()
+                if not question:
+                    return
+                answer = pipeline.answer(question, searched, pool=self.options.pool)
+            except DataError as error:  # of this question: the next one may be right
+                print(f"error: {clean(str(error))}", file=sys.stderr)
+                continue
+            yield answer
 
 
 def check_checkpoint(folder: Path) -> None:
@@ -135,6 +139,19 @@ def open_collection(folder: Path, pipeline: BgrPipeline, *, verify: bool = True)
     return collection
 
 
+def _typed() -> str:
+    """A question typed at the prompt, empty at the end of the input; DataError if it is not a valid text."""
+    try:
+        question = " ".join(input(PROMPT).split())
+    except EOFError:
+        return ""
+    except UnicodeDecodeError as error:
+        raise DataError(f"the question cannot be read as text: {error}") from None
+    if problem := text_problem(question):
+        raise DataError(f"the question {problem}")
+    return question
+
+
 def _read_facts(path: Path) -> list[str]:
     facts = read_sentences(path)
     if len(facts) > MAX_FACTS:
@@ -143,20 +160,20 @@ def _read_facts(path: Path) -> list[str]:
 
 
 def _questions(options: AskOptions) -> list[str]:
-    """The given questions, or those of a file.
+    """The given questions, or those of a file or of standard input.
 
     Raises:
-        DataError: the file cannot be read, or has no question.
+        DataError: as `read_sentences`.
     """
     if options.questions:
         return [" ".join(question.split()) for question in options.questions]
     if options.file is not None and options.file != "-":
         return read_sentences(Path(options.file), "question")
     try:
-        lines = sys.stdin.read().splitlines() if sys.stdin is not None else []
+        text = sys.stdin.read(MAX_FILE + 1) if sys.stdin is not None else ""  # a pipe may never end
     except UnicodeDecodeError as error:
         raise DataError(f"standard input: cannot be read as text: {error}") from None
-    return _sentences(lines, "standard input", "question")
+    return _sentences(text, "standard input", "question")
 
 
 def read_sentences(path: Path, what: str = "fact") -> list[str]:
@@ -172,14 +189,15 @@ def read_sentences(path: Path, what: str = "fact") -> list[str]:
         raise DataError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+    return _sentences(text, str(path), what)
+
+
+def _sentences(text: str, where: str, what: str) -> list[str]:
     if len(text) > MAX_FILE:
-        raise DataError(f"{path}: more than {MAX_FILE:,} characters; divide it")
-    return _sentences(text.splitlines(), str(path), what)
-
-
-def _sentences(lines: list[str], where: str, what: str) -> list[str]:
-    # the mark at the beginning of a file, which some editors write, is not part of its first sentence
-    lines = [line.removeprefix("\ufeff") for line in lines[:1]] + lines[1:]
+        raise DataError(f"{where}: more than {MAX_FILE:,} characters; divide it")
+    # the mark at the beginning of a file, which some editors write, is not part of its first sentence; str.splitlines
+    # would also cut at U+2028, form feeds and others, which are spaces here; standard input may have any line ends
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for number, line in enumerate(lines, 1):
         if "\0" in line:
             raise DataError(f"{where}: line {number}: holds NUL characters, as UTF-16 does; save it as UTF-8")

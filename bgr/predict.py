@@ -6,6 +6,7 @@ goes on after them, so that every question is answered in the same batch, and th
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Sequence
@@ -84,8 +85,8 @@ def predict(options: PredictOptions) -> Predicted:
         _remove_complete(part, options.out)
     if options.out.exists() and not options.overwrite:
         raise DataError(f"{options.out}: exists already; give --overwrite to replace it")
-    asked = read_questions(options.questions, own_facts=options.collection is None)
-    header = json.dumps({"run": _run_key(options, corpus)}).encode() + b"\n"
+    asked, given = read_questions(options.questions, own_facts=options.collection is None)
+    header = json.dumps({"run": _run_key(options, corpus, given)}).encode() + b"\n"
     with output_locks([options.out]):
         done = _resume(part, header, asked, overwrite=options.overwrite)
         try:
@@ -103,8 +104,11 @@ def predict(options: PredictOptions) -> Predicted:
     return Predicted(len(asked), sum(bool(one.error) for one in asked))
 
 
-def read_questions(path: Path, *, own_facts: bool) -> list[Asked]:
-    """The lines of a file of questions; empty ones are skipped.
+def read_questions(path: Path, *, own_facts: bool) -> tuple[list[Asked], str]:
+    """The lines of a file of questions, of which empty ones are skipped, and the file's SHA-256.
+
+    The file is read once, since it may be a pipe, which is empty when it is read again. The hash is that of
+    `hash_files`, without the name of a pipe, which tells nothing (``/dev/fd/63``).
 
     Args:
         own_facts: each line has its candidates.
@@ -113,16 +117,18 @@ def read_questions(path: Path, *, own_facts: bool) -> list[Asked]:
         DataError: the file cannot be read, or has no line.
     """
     try:
-        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+        raw = path.read_bytes()
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
     first: dict[str | int, int] = {}
+    lines = raw.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     found = [_asked(line, number, first, own_facts) for number, line in enumerate(lines, 1) if line.strip()]
     if not found:
         raise DataError(f'{path}: no questions; one {{"id", "question"}} a line is expected')
-    return found
+    name = path.name if path.is_file() else ""
+    return found, hashlib.sha256(name.encode(errors="surrogateescape") + b"\0" + raw).hexdigest()
 
 
 def _asked(raw: bytes, number: int, first: dict[str | int, int], own_facts: bool) -> Asked:
@@ -213,13 +219,12 @@ def _record(asked: Asked, answer: Answer | None) -> dict[str, Any]:
     return {"id": asked.id, **{name: found[name] for name in FIELDS}}
 
 
-def _run_key(options: PredictOptions, corpus: str) -> str:
-    """A hash of all that the records depend on."""
+def _run_key(options: PredictOptions, corpus: str, given: str) -> str:
+    """A hash of all that the records depend on, from the hashes of the collection and of the questions."""
     folder = options.checkpoint or checkpoint_folder()
     files = [path for part in ("", "encoder", *DIRECTIONS, RANKER) for path in (folder / part).glob("*")]
     files += (folder / "reader").rglob("*")
-    with writing(options.questions):
-        given = hash_files(options.questions.parent, [options.questions.name])
+    with writing(folder):
         reader = _reader_hash(options.reader)
         settings = (options.pool, options.reader, options.device, options.precision)
         return hash_texts(__version__, given, _hash_model(folder, files), corpus, reader, *map(str, settings))
@@ -278,4 +283,7 @@ def _is_record(line: bytes, asked: Asked) -> bool:
         record = json.loads(line)
     except ValueError:
         return False
-    return line.endswith(b"\n") and isinstance(record, dict) and record.get("id") == asked.id
+    if not (line.endswith(b"\n") and isinstance(record, dict)):
+        return False
+    # one with an error has no question
+    return record.get("id") == asked.id and record.get("question", asked.question) == asked.question

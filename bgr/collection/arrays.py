@@ -1,4 +1,5 @@
-"""NumPy arrays on disk, memory-mapped and checked before use, and the numbering of rows of which some are deleted."""
+"""NumPy arrays on disk, memory-mapped if they are large and checked before use, and the numbering of rows of which some
+are deleted."""
 
 from __future__ import annotations
 
@@ -11,35 +12,40 @@ import numpy as np
 from bgr.errors import DataError
 from bgr.utils.atomic_io import check_regular, writing
 from bgr.utils.json_utils import one_line
+from bgr.utils.os_errors import problem
 
-DAMAGED = (OSError, ValueError, EOFError, SyntaxError, TokenError, MemoryError, OverflowError)
+DAMAGED = (ValueError, EOFError, SyntaxError, TokenError, MemoryError, OverflowError)
 """Errors that NumPy raises for a file that is not an array; a damaged header may fail in Python's tokenizer."""
 
-
 REBUILD = "build the collection again"
+
+MAPPED_FROM = 1 << 20
+"""Size in bytes from which a file is memory-mapped. A mapped file stays open, and a process may open some thousand
+files, while each addition to a collection makes seven: smaller ones are read."""
 
 
 def open_array(
     path: Path, dtype: type[np.generic], shape: tuple[int | None, ...], *, todo: str = REBUILD
 ) -> np.ndarray:
-    """A memory-mapped array.
+    """A read-only array, which is memory-mapped from `MAPPED_FROM` bytes on.
 
     `save_rows` or `numpy.save` wrote the file; ``None`` in `shape` accepts any length. `todo` is what a message
     advises.
 
     Raises:
-        DataError: the file is missing, damaged, or an array of another type or shape.
+        DataError: the file is missing, cannot be read, is damaged, or an array of another type or shape.
     """
-    check_regular(path)
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = _read(path)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; {todo}") from None
+    except OSError as error:  # such as too many open files: the file itself may be sound
+        raise DataError(f"{path}: cannot be read: {problem(error)}") from None
     except DAMAGED as error:
         # numpy names an option that reads code; nobody should follow it
         why = "no array of numbers" if "pickle" in str(error) else one_line(error)
         raise DataError(f"{path}: damaged or cut short; {todo} ({why})") from None
-    fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.ndim == len(shape)
+    fits = array.dtype == dtype and array.ndim == len(shape)
     if (
         not fits
         or not array.flags.c_contiguous
@@ -47,6 +53,16 @@ def open_array(
     ):
         wanted = f"{np.dtype(dtype)} [{', '.join('any' if n is None else str(n) for n in shape)}]"
         raise DataError(f"{path}: not an array of {wanted}; {todo}")
+    return array
+
+
+def _read(path: Path) -> np.ndarray:
+    check_regular(path)
+    if path.stat().st_size >= MAPPED_FROM:
+        return np.lib.format.open_memmap(path, mode="r")
+    with path.open("rb") as file:
+        array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
+    array.flags.writeable = False
     return array
 
 

@@ -44,11 +44,11 @@ def first(
 
 def added(
     state: FolderState, number: str, new: Corpus, triples: Sequence[Triple], encoder: Encoder | None, *, progress: bool
-) -> Manifest:
-    """A segment of new texts, and their triples; see `Collection.add`."""
+) -> tuple[Manifest, Corpus]:
+    """A segment of new texts, and their triples; see `Collection.add`. Also returns all texts."""
     folder, now = state.folder, state.manifest
     try:
-        corpus = Corpus([*state.corpus, *new])
+        corpus = state.corpus.extended(new)
     except ValueError as error:
         raise DataError(f"{folder}: {error}; nothing was added") from None
     piece, width = new_segment(folder, number, new, encoder, now.encoder, half=now.half, progress=progress)
@@ -56,18 +56,19 @@ def added(
         raise DataError(f"{folder}: vectors of {width} dimensions for a collection of {now.dimensions}")
     manifest = replace(now, corpus=corpus.hash, passages=len(corpus), segments=(*now.segments, piece))
     if not triples:
-        return manifest
+        return manifest, corpus
     rows = [triple._replace(passage=now.rows + triple.passage) for triple in triples]
     last = state.row_triples
     if last is None:
-        return _with_index(folder, number, manifest, rows, encoder, None, progress)
+        return _with_index(folder, number, manifest, rows, encoder, None, progress), corpus
     index = replace(last, encoder=TripleEncoder(folder, now, encoder, last))
     index = index.changed(np.arange(now.rows), rows, progress=progress)
-    return replace(manifest, triples=_write_triples(folder, number, manifest, index))
+    return replace(manifest, triples=_write_triples(folder, number, manifest, index)), corpus
 
 
-def deleted(state: FolderState, number: str, ids: Iterable[str]) -> Manifest:
-    """A list of deleted rows, and the triples that are left; see `Collection.delete`."""
+def deleted(state: FolderState, number: str, ids: Iterable[str]) -> tuple[Manifest, Corpus]:
+    """A list of deleted rows, and the triples that are left; see `Collection.delete`. Also returns the texts that are
+    left."""
     folder, corpus, gone = state.folder, state.corpus, set(ids)
     unknown = sorted(gone - corpus.index_of.keys())
     if unknown:
@@ -82,8 +83,8 @@ def deleted(state: FolderState, number: str, ids: Iterable[str]) -> Manifest:
     rows[lost] = -1
     last = state.row_triples
     if last is None or not (rows[last.passages] < 0).any():
-        return manifest
-    return replace(manifest, triples=_write_triples(folder, number, manifest, last.changed(rows, [])))
+        return manifest, left
+    return replace(manifest, triples=_write_triples(folder, number, manifest, last.changed(rows, []))), left
 
 
 def with_triples(

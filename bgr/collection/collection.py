@@ -17,7 +17,7 @@ from bgr.collection import changes
 from bgr.collection.bm25 import ScoredSearch
 from bgr.collection.corpus import Corpus, Document, read_documents
 from bgr.collection.encoder_spec import EncoderSpec
-from bgr.collection.folder import Manifest, changing, check_free, hop_folders, tidy
+from bgr.collection.folder import Manifest, changing, check_free, hop_folders, read_manifest, tidy
 from bgr.collection.hop_index import HopIndex, check_hops
 from bgr.collection.memory import MINILM, LazyEncoder, Memory, Part, Source, Triples, read_triples
 from bgr.collection.search import HybridSearch, check_subset
@@ -115,7 +115,7 @@ class Collection:
         progress: bool = False,
         ray: RayOptions | None = None,
     ) -> Collection:
-        """Open a folder. Only its manifest is read; arrays are memory-mapped.
+        """Open a folder. Only its manifest and small arrays are read; large arrays are memory-mapped.
 
         Args:
             folder: written by `build`, also of an older version.
@@ -275,6 +275,9 @@ class Collection:
     def add(self, documents: Documents, triples: Triples = ()) -> None:
         """Append documents as a new segment. An interrupted addition resumes when it is repeated.
 
+        Add many texts in one call: each call writes files of its own, all of which every search reads until `compact`,
+        and with triples it writes those of the whole collection again.
+
         Args:
             documents: as for `build`.
             triples: triples whose `Triple.passage` is an index into `documents`, or an OpenIE file.
@@ -288,7 +291,7 @@ class Collection:
         if not len(new):
             return
         with self._changing() as (state, number):
-            self._commit(changes.added(state, number, new, found, self._own_encoder, progress=self.progress))
+            self._commit(*changes.added(state, number, new, found, self._own_encoder, progress=self.progress))
             forget_encoded(self.folder)
 
     def delete(self, ids: Iterable[str]) -> None:
@@ -297,7 +300,7 @@ class Collection:
         if not gone:
             return
         with self._changing() as (state, number):
-            self._commit(changes.deleted(state, number, gone))
+            self._commit(*changes.deleted(state, number, gone))
 
     def set_triples(self, triples: Triples) -> None:
         """Replace all triples, whose `Triple.passage` is an index into the corpus, or by those of an OpenIE file.
@@ -305,8 +308,9 @@ class Collection:
         Known texts of triples are not encoded again. Raises DataError if a triple is not valid.
         """
         with self._changing() as (state, number):
-            found = read_triples(triples, self.corpus)
-            self._commit(changes.with_triples(state, number, found, self._own_encoder, progress=self.progress))
+            found = read_triples(triples, state.corpus)
+            manifest = changes.with_triples(state, number, found, self._own_encoder, progress=self.progress)
+            self._commit(manifest, state.corpus)
             forget_encoded(self.folder)
 
     def import_triples(self, path: str | Path) -> Imported:
@@ -349,7 +353,7 @@ class Collection:
         if self.manifest.deleted is None and len(self.manifest.segments) <= 1:
             return
         with self._changing() as (state, number):
-            self._commit(changes.compacted(state, number))
+            self._commit(changes.compacted(state, number), state.corpus)
 
     def verify(self) -> Verified:
         """Compare all files with their hashes (`open` checks only sizes), also those of kept names and token ids;
@@ -374,15 +378,18 @@ class Collection:
     def _changing(self) -> Iterator[tuple[FolderState, str]]:
         state = self._state
         with changing(state.folder) as number:
-            if open_state(state.folder).manifest != state.manifest:
+            if read_manifest(state.folder) != state.manifest:
                 raise DataError(f"{state.folder}: changed since it was opened; open it again")
             yield state, number
 
-    def _commit(self, manifest: Manifest) -> None:
-        """Replace the state, and remove the files that only the old one needed."""
-        manifest.write(self.folder)
-        self._source = open_state(self.folder, verified=self._state.verified)
-        tidy(self.folder)
+    def _commit(self, manifest: Manifest, corpus: Corpus) -> None:
+        """Replace the state by one with these texts, and remove the files that only the old one needed."""
+        last = self._state
+        manifest.write(last.folder)
+        now = FolderState(last.folder, manifest, verified=last.verified, last=last)
+        now.corpus = corpus
+        self._source = now
+        tidy(last.folder)
         self._hop_indexes.clear()
         for name in ("dense", "hybrid", "triple_index", "triples_hash"):
             self.__dict__.pop(name, None)

@@ -37,11 +37,27 @@ class Corpus(Sequence[Passage]):
     def __init__(self, passages: Iterable[Passage]) -> None:
         self.passages = tuple(passages)
         self.index_of: dict[str, int] = {}
-        for index, passage in enumerate(self.passages):
+        self._number(0)
+
+    def extended(self, passages: Iterable[Passage]) -> Corpus:
+        """These passages and others after them, as one corpus; only the others are checked and hashed. Errors are
+        those of the class."""
+        longer = Corpus(())
+        longer.passages = (*self.passages, *passages)
+        longer.index_of = dict(self.index_of)
+        longer._number(len(self))
+        digest = self._digest.copy()
+        _update(digest, longer.passages[len(self) :])
+        longer._digest = digest
+        return longer
+
+    def _number(self, start: int) -> None:
+        """Check the passages from an index on, and enter their ids."""
+        for index, passage in enumerate(self.passages[start:], start):
             if len(passage.text) > MAX_TEXT:
                 raise DataError(f"passage {repr_short(passage.id)}: text {text_problem(passage.text)}")
             if self.index_of.setdefault(passage.id, index) != index:
-                raise ValueError(f"two passages have the id {passage.id!r}")
+                raise ValueError(f"two passages have the id {repr_short(passage.id)}")
 
     def __len__(self) -> int:
         return len(self.passages)
@@ -56,10 +72,22 @@ class Corpus(Sequence[Passage]):
     @cached_property
     def hash(self) -> str:
         """SHA-256 of all ids, titles and texts in order."""
+        return self._digest.hexdigest()
+
+    @cached_property
+    def _digest(self) -> hashlib._Hash:
+        """The hash before it ends, from which that of more passages goes on."""
         digest = hashlib.sha256()
-        for passage in self.passages:
-            digest.update(json.dumps([passage.id, passage.title, passage.text]).encode() + b"\n")
-        return digest.hexdigest()
+        _update(digest, self.passages)
+        return digest
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_digest"}  # which cannot be pickled
+
+
+def _update(digest: hashlib._Hash, passages: Iterable[Passage]) -> None:
+    for passage in passages:
+        digest.update(json.dumps([passage.id, passage.title, passage.text]).encode() + b"\n")
 
 
 def passage_id(title: str, text: str) -> str:

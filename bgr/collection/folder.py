@@ -19,8 +19,9 @@ from typing import Annotated
 from filelock import FileLock, Timeout
 from pydantic import Field
 
+from bgr.collection.durable import sync_file, sync_folder
 from bgr.errors import DataError
-from bgr.utils.atomic_io import check_regular, read_json, remove_half_written, replaced, writing
+from bgr.utils.atomic_io import check_regular, new_file, read_json, remove_half_written, writing
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import repr_short
 from bgr.utils.settings import STRICT, problems, validated
@@ -113,9 +114,16 @@ class Manifest:
         return (*self.segments, *(piece for piece in (self.deleted, self.triples) if piece is not None))
 
     def write(self, folder: Path) -> None:
-        """Replace the state of the folder; DataError if it cannot be written."""
-        with replaced(folder / NAME) as file:
-            json.dump({"format": FORMAT, **asdict(self)}, file, indent=2)
+        """Replace the state of the folder, so that it survives a power failure; DataError if it cannot be written.
+
+        The names of new pieces are on the disk before the manifest that names them, and this before `tidy` removes the
+        pieces that the one before named.
+        """
+        with writing(folder):
+            sync_folder(folder)
+            with new_file(folder / NAME, durable=True) as half:
+                half.write_text(json.dumps({"format": FORMAT, **asdict(self)}, indent=2), encoding="utf-8")
+            sync_folder(folder)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -162,8 +170,14 @@ BLOCK = 1 << 20
 
 
 def hashed(folder: Path, piece: Piece) -> Piece:
-    """The piece with the hashes of its files, which are read again; DataError if one cannot be read."""
-    with writing(folder / piece.name):
+    """The piece with the hashes of its files, which are on the disk then and are read again; DataError if that
+    fails."""
+    path = folder / piece.name
+    with writing(path):
+        for file in files_of(folder, piece):
+            sync_file(folder / file)
+        if path.is_dir():
+            sync_folder(path)
         return replace(piece, sha256={file: digest(folder / file) for file in files_of(folder, piece)})
 
 

@@ -23,6 +23,9 @@ ROWS, QUERIES = 1000, 256
 ID_BYTES = 1024
 """Maximum length of an id."""
 
+MAX_WIDTH = 32_768
+"""Maximum number of dimensions of a vector."""
+
 
 class MilvusCollection:
     """A collection of ids and unit vectors in Milvus, which need not exist yet; its properties name its origin.
@@ -173,25 +176,32 @@ class MilvusSearch(Search):
     ) -> MilvusSearch:
         """Create the collection and insert the corpus.
 
+        An existing collection is removed only after ids, vectors and width were checked, and the new one is marked as
+        complete when all rows are in.
+
         Args:
             collection, corpus, encoder, key: as for the class.
             vectors: of the corpus, if it is encoded already.
             overwrite: replace an existing collection.
 
         Raises:
-            DataError: the collection exists already, or Milvus does not answer.
-            ValueError: the encoder does not give unit vectors.
+            DataError: the collection exists already, an id is too long, or Milvus does not answer.
+            ValueError: there is not one unit vector for each passage.
         """
-        if collection.exists():
-            if not overwrite:
-                raise DataError(f"{collection.where}: is there already; open it, or build with overwrite to replace it")
+        there = collection.exists()
+        if there and not overwrite:
+            raise DataError(f"{collection.where}: is there already; open it, or build with overwrite to replace it")
+        _check_rows(collection, corpus.passages, vectors)
+        width = encoder([""]).shape[1] if vectors is None or not vectors.parts else vectors.width
+        if not 0 < width <= MAX_WIDTH:
+            raise DataError(f"{collection.where}: vectors of {width} dimensions, allowed: 1 to {MAX_WIDTH:,}")
+        if there:
             collection.drop()
-        nothing = Corpus([])
-        width = encoder([""]).shape[1] if vectors is None else vectors.width
-        collection.create(width, {CORPUS: nothing.hash, ENCODER: key})
-        search = cls(collection, nothing, encoder, key=key)
-        search.insert(corpus.passages, vectors, progress=progress)
-        return search
+        collection.create(width, {CORPUS: "", ENCODER: key})
+        collection.open()
+        _insert(collection, corpus.passages, encoder, vectors, progress=progress)
+        collection.mark({CORPUS: corpus.hash, ENCODER: key})
+        return cls(collection, corpus, encoder, key=key)
 
     def __len__(self) -> int:
         return len(self.corpus)
@@ -207,26 +217,13 @@ class MilvusSearch(Search):
             DataError: an id is taken or too long, or Milvus reports an error.
             ValueError: there is not one unit vector for each passage.
         """
-        if vectors is not None and len(vectors) != len(passages):
-            raise ValueError(f"{len(vectors)} vectors for {len(passages)} passages")
-        where = self.collection.where
         try:
-            corpus = Corpus([*self.corpus, *passages])
+            corpus = self.corpus.extended(passages)
         except ValueError as error:
-            raise DataError(f"{where}: {error}; nothing was inserted") from None
-        long = next((p.id for p in passages if not 0 < len(p.id.encode(errors="replace")) <= ID_BYTES), None)
-        if long is not None:
-            raise DataError(f"{where}: the id {repr_short(long)} must have 1 to {ID_BYTES} bytes; nothing was inserted")
-        bar = tqdm(total=len(passages), desc="insert", unit=" vectors", disable=not progress, delay=1)
-        with self._changing(corpus), bar:
-            for start in range(0, len(passages), ROWS):
-                part = passages[start : start + ROWS]
-                if vectors is None:
-                    rows = check_unit(self.encoder([passage.whole for passage in part]), len(part), where)
-                else:
-                    rows = vectors.take(np.arange(start, start + len(part)))
-                self.collection.insert([passage.id for passage in part], rows.astype(np.float32, copy=False))
-                bar.update(len(part))
+            raise DataError(f"{self.collection.where}: {error}; nothing was inserted") from None
+        _check_rows(self.collection, passages, vectors)
+        with self._changing(corpus):
+            _insert(self.collection, passages, self.encoder, vectors, progress=progress)
 
     def delete(self, ids: Sequence[str]) -> None:
         """Delete passages by id; DataError if no passage has one of the ids. The indices of later passages decrease."""
@@ -287,6 +284,41 @@ class MilvusSearch(Search):
         self.collection.mark({CORPUS: corpus.hash, ENCODER: self.key})
         self.corpus = corpus
         self.__dict__.pop("_subsets", None)  # those of the last corpus
+
+
+def _check_rows(collection: MilvusCollection, passages: Sequence[Passage], vectors: VectorRows | None) -> None:
+    """Check what can be checked before Milvus changes.
+
+    Raises:
+        DataError: an id is too long.
+        ValueError: there is not one vector for each passage.
+    """
+    if vectors is not None and len(vectors) != len(passages):
+        raise ValueError(f"{len(vectors)} vectors for {len(passages)} passages")
+    long = next((p.id for p in passages if not 0 < len(p.id.encode(errors="replace")) <= ID_BYTES), None)
+    if long is not None:
+        what = f"the id {repr_short(long)} must have 1 to {ID_BYTES} bytes"
+        raise DataError(f"{collection.where}: {what}; nothing was inserted")
+
+
+def _insert(
+    collection: MilvusCollection,
+    passages: Sequence[Passage],
+    encoder: Encoder,
+    vectors: VectorRows | None,
+    *,
+    progress: bool,
+) -> None:
+    """Add the rows of passages, which are encoded unless their vectors are given."""
+    with tqdm(total=len(passages), desc="insert", unit=" vectors", disable=not progress, delay=1) as bar:
+        for start in range(0, len(passages), ROWS):
+            part = passages[start : start + ROWS]
+            if vectors is None:
+                rows = check_unit(encoder([passage.whole for passage in part]), len(part), collection.where)
+            else:
+                rows = vectors.take(np.arange(start, start + len(part)))
+            collection.insert([passage.id for passage in part], rows.astype(np.float32, copy=False))
+            bar.update(len(part))
 
 
 class MilvusSubset(Search):

@@ -122,6 +122,8 @@ class SearchOptions(FolderOptions, EncoderOptions, MilvusOptions):
 
     def conflicts(self) -> Iterator[str]:
         yield from super().conflicts()
+        if any(not question.strip() for question in self.questions):
+            yield "a question is empty"
         if self.milvus is not None and self.method == "bm25":
             yield "--milvus holds vectors, bm25 searches words: give dense or hybrid to --method"
 

@@ -6,7 +6,8 @@ if texts are added or deleted meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,12 +28,14 @@ from bgr.errors import DataError
 from bgr.utils.atomic_io import check_regular, writing
 from bgr.utils.cache import ChunkCache
 from bgr.utils.json_utils import repr_short
+from bgr.utils.os_errors import problem
 
 PASSAGES, VECTORS = "passages.jsonl", "vectors.npy"
 
 
 class Segment:
-    """An open segment with memory-mapped vectors; DataError if a file is missing, damaged, or has the wrong size."""
+    """An open segment, of which large files are memory-mapped; DataError if a file is missing, damaged, or has the
+    wrong size."""
 
     def __init__(self, folder: Path, size: int, dimensions: int, half: bool) -> None:
         self.folder = folder
@@ -111,23 +114,57 @@ def _lists(passages: Sequence[Passage]) -> Iterator[list[str]]:
 
 
 class FolderState:
-    """The open files of a manifest, memory-mapped; DataError if a file is missing, damaged or cut short.
+    """The open files of a manifest; DataError if a file is missing, damaged or cut short.
 
-    Files are compared with their hashes when they are first used, unless `verified` is false.
+    Files are compared with their hashes when they are first used, unless `verified` is false. What another process has
+    removed since is a DataError that says to open the collection again.
+
+    Args:
+        last: the state before, of which open segments and the knowledge of compared files are taken over.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, *, verified: bool = True) -> None:
+    def __init__(
+        self, folder: Path, manifest: Manifest, *, verified: bool = True, last: FolderState | None = None
+    ) -> None:
         self.folder = folder
         self.manifest = manifest
         self.verified = verified
         shape = manifest.dimensions, manifest.half
-        self.segments = [Segment(folder / piece.name, piece.passages, *shape) for piece in manifest.segments]
+        kept = set() if last is None else {piece.name for piece in _in_both(manifest, last.manifest)}
+        opened = {one.folder.name: one for one in (last.segments if last else ()) if one.folder.name in kept}
+        self.segments: list[Segment] = [
+            opened.get(piece.name) or Segment(folder / piece.name, piece.passages, *shape)
+            for piece in manifest.segments
+        ]
+        self.compared: set[str] = {file for file in (last.compared if last else ()) if file.partition("/")[0] in kept}
         self.live = LiveRows(manifest.rows, self._deleted())
         self.name = str(folder)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Replace an error in the block if the folder has another manifest by now: the files that this state would read
+        are gone, and none is damaged."""
+        try:
+            yield
+        except (DataError, OSError):
+            if not self._is_current():
+                raise DataError(f"{self.folder}: changed since it was opened; open it again") from None
+            raise
+
+    def _is_current(self) -> bool:
+        """False if the folder has another manifest; one that cannot be read tells nothing."""
+        try:
+            return read_manifest(self.folder) == self.manifest
+        except DataError:
+            return True
 
     @cached_property
     def corpus(self) -> Corpus:
         """The passages that are left; DataError if a file is damaged."""
+        with self.reading():
+            return self._corpus()
+
+    def _corpus(self) -> Corpus:
         everything = [passage for segment in self.segments for passage in segment.passages()]
         mask = self.live.mask().tolist()
         try:
@@ -140,8 +177,8 @@ class FolderState:
 
     @cached_property
     def bm25(self) -> CountedBm25Search:
-        for piece in self.manifest.segments:
-            self._compare(piece, lambda file: file not in (PASSAGES, VECTORS))  # texts have a hash of their own
+        # texts have a hash of their own
+        self._compare(self.manifest.segments, lambda file: file not in (PASSAGES, VECTORS))
         return CountedBm25Search([segment.counts for segment in self.segments], self.live)
 
     @cached_property
@@ -149,8 +186,7 @@ class FolderState:
         """The vectors of the passages that are left; DataError if the collection was built without an encoder."""
         if self.manifest.encoder is None:
             raise DataError(f"{self.folder}: the collection has no vectors; build it again with an encoder")
-        for piece in self.manifest.segments:
-            self._compare(piece, lambda file: file == VECTORS)
+        self._compare(self.manifest.segments, lambda file: file == VECTORS)
         return VectorRows([part.vectors for part in self.segments if part.vectors is not None], self.live)
 
     @cached_property
@@ -159,9 +195,10 @@ class FolderState:
         piece = self.manifest.triples
         if piece is None:
             return None
-        self._compare(piece)
+        self._compare([piece])
         key = self.manifest.encoder or ""
-        index = TripleIndex.open(self.folder / piece.name, no_encoder, corpus_hash=None, encoder_key=key)
+        with self.reading():
+            index = TripleIndex.open(self.folder / piece.name, no_encoder, corpus_hash=None, encoder_key=key)
         rows, path = index.passages, self.folder / piece.name
         if len(rows) and not 0 <= rows.min() <= rows.max() < self.manifest.rows:
             raise DataError(f"{path}: damaged (a passage beyond the last); import the triples again")
@@ -193,23 +230,34 @@ class FolderState:
         rows = open_array(self.folder / piece.name, np.int64, (piece.passages,))
         if len(rows) and (rows[0] < 0 or rows[-1] >= self.manifest.rows or not (np.diff(rows) > 0).all()):
             raise DataError(f"{self.folder / piece.name}: damaged (rows do not ascend); build the collection again")
-        self._compare(piece)
+        self._compare([piece])
         return np.asarray(rows)
 
-    def _compare(self, piece: Piece, chosen: Callable[[str], bool] = lambda file: True) -> None:
-        """Compare the chosen files of a piece with their hashes; DataError for damaged or missing ones."""
+    def _compare(self, pieces: Iterable[Piece], chosen: Callable[[str], bool] = lambda file: True) -> None:
+        """Compare the chosen files of pieces with their hashes, once; DataError for damaged or missing ones."""
         if not self.verified:
             return
-        wanted = {file: sha256 for file, sha256 in piece.sha256.items() if chosen(Path(file).name)}
-        _check(self.folder, [file for file, sha256 in wanted.items() if _digest(self.folder / file) != sha256])
+        for piece in pieces:
+            files = [file for file in piece.sha256 if chosen(Path(file).name) and file not in self.compared]
+            with self.reading():
+                _check(self.folder, [file for file in files if _digest(self.folder / file) != piece.sha256[file]])
+            self.compared.update(files)
+
+
+def _in_both(one: Manifest, other: Manifest) -> list[Piece]:
+    """The pieces that two manifests have in common."""
+    pieces = {piece.name: piece for piece in other.pieces}
+    return [piece for piece in one.pieces if pieces.get(piece.name) == piece]
 
 
 def _digest(path: Path) -> str:
-    """SHA-256 of a file; empty if there is none."""
+    """SHA-256 of a file; empty if there is none. DataError if it cannot be read."""
     try:
         return digest(path)
-    except OSError:
+    except FileNotFoundError:
         return ""
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {problem(error)}") from None
 
 
 def _check(folder: Path, bad: Sequence[str]) -> None:
@@ -253,6 +301,11 @@ def open_state(folder: Path, *, verified: bool = True) -> FolderState:
 
 def verify(state: FolderState, *, progress: bool = False) -> Verified:
     """Compare every file and the passages with their hashes; DataError names damaged or missing files."""
+    with state.reading():
+        return _verified(state, progress)
+
+
+def _verified(state: FolderState, progress: bool) -> Verified:
     folder, pieces = state.folder, state.manifest.pieces
     wanted = {file: sha256 for piece in pieces for file, sha256 in piece.sha256.items()}
     try:
@@ -261,7 +314,7 @@ def verify(state: FolderState, *, progress: bool = False) -> Verified:
         with tqdm(total=size, desc="verify", unit="B", unit_scale=True, disable=not progress, delay=1) as bar:
             found = {file: digest(folder / file, bar.update) for file in sizes}
     except OSError as error:
-        raise DataError(f"{folder}: cannot be read: {error.strerror or error}") from None
+        raise DataError(f"{folder}: cannot be read: {problem(error)}") from None
     bad = [file for file, sha256 in wanted.items() if found.get(file) != sha256]
     _check(folder, bad)
     _ = state.corpus  # compares the hash of the corpus, the only one in the oldest format

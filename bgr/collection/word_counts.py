@@ -93,7 +93,7 @@ def save_counts(folder: Path, counts: WordCounts) -> None:
 
 
 class CountsFolder:
-    """Memory-mapped counts of `size` texts, as `save_counts` wrote them; DataError if a file is missing or damaged."""
+    """Counts of `size` texts, as `save_counts` wrote them; DataError if a file is missing or damaged."""
 
     def __init__(self, folder: Path, size: int) -> None:
         self.folder = folder

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -23,6 +25,8 @@ from bgr.data.reasongraphqa.io.dataset import FACTS_FILE
 from bgr.data.reasongraphqa.io.fact_records import read_facts
 from bgr.errors import DataError
 from bgr.models.truncation import truncation_text
+from bgr.utils.json_utils import repr_short
+from bgr.utils.os_errors import problem
 from bgr.utils.ray_map import RayOptions
 
 if TYPE_CHECKING:
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 
 def read_passages(path: Path) -> Corpus:
     """The texts of a collection, of a corpus file, of a dataset of `bgr data build` (its facts), or of a published
-    corpus, in which title and text give the id.
+    corpus, in which title and text give the id. A file may be a pipe.
 
     Raises:
         DataError: the file is missing, damaged or of another form; the message names the location.
@@ -43,15 +47,15 @@ def read_passages(path: Path) -> Corpus:
             return Corpus(Passage(one.id, "", one.sentence) for one in read_facts(path, progress=True))
         except ValueError as error:
             raise DataError(f"{path / FACTS_FILE}: {error}; ids are unique") from None
-    return load_corpus(path) if _has_ids(path) else read_corpus(path, with_ids=False).corpus()
+    with _rereadable(path) as file:
+        return load_corpus(file) if _has_ids(file) else read_corpus(file, with_ids=False).corpus()
 
 
 def build(options: opt.BuildOptions) -> Collection:
-    """Make a collection. See `Collection.build` for the errors."""
+    """Make a collection. See `_new_texts` and `Collection.build` for the errors."""
     check_free(options.out, options.overwrite)  # before a large file is read
-    corpus = read_passages(options.corpus)
     return Collection.build(
-        sentence_corpus(corpus) if options.sentences else corpus,
+        _new_texts(options),
         options.out,
         encoder=None if options.words_only else options.encoder_spec or MINILM,
         triples=options.triples or (),
@@ -66,10 +70,9 @@ def add(options: opt.AddOptions) -> tuple[Collection, int]:
     """Append texts. Returns the collection and the number of new texts; see `Collection.add` for the errors.
 
     Raises:
-        DataError: workers are given, and the collection has no vectors.
+        DataError: workers are given, and the collection has no vectors; or as `_new_texts`.
     """
-    new = read_passages(options.corpus)
-    new = sentence_corpus(new) if options.sentences else new
+    new = _new_texts(options)
     collection = open_folder(options.folder, options.encoder_spec, options)
     if options.ray is not None and collection.manifest.encoder is None:
         raise DataError(f"{options.folder}: holds words alone, and nothing is encoded: leave out --ray")
@@ -118,6 +121,8 @@ def show(options: opt.FolderOptions) -> tuple[Collection, dict[str, Any]]:
 def search(options: opt.SearchOptions) -> list[dict[str, Any]]:
     """The best texts for each question: ``{question, method, passages: [{score, id, title, text}, …]}``.
 
+    In a search by words, texts without a word of the question are left out; a question without any text is reported.
+
     Raises:
         DataError: no collection, a damaged one, or one of another encoder; or Milvus does not answer.
     """
@@ -129,7 +134,11 @@ def search(options: opt.SearchOptions) -> list[dict[str, Any]]:
         print(truncation_text({"questions": collection.truncation}), file=sys.stderr)
     rows = []
     for question, hits in zip(options.questions, found, strict=True):
-        pairs = zip(hits.scores.tolist(), hits.indices.tolist(), strict=True)
+        pairs = list(zip(hits.scores.tolist(), hits.indices.tolist(), strict=True))
+        if method == "bm25":
+            pairs = [(score, index) for score, index in pairs if score > 0]
+            if not pairs:
+                print(f"{repr_short(question)}: no text shares a word with the question", file=sys.stderr)
         passages = [{"score": score, **vars(collection.corpus[index])} for score, index in pairs]
         rows.append({"question": question, "method": method, "passages": passages})
     return rows
@@ -192,6 +201,37 @@ def _milvus(options: opt.MilvusOptions) -> MilvusCollection:
     from bgr.collection.milvus import MilvusCollection
 
     return MilvusCollection(str(options.milvus), options.milvus_collection)
+
+
+def _new_texts(options: opt.BuildOptions | opt.AddOptions) -> Corpus:
+    """The texts that a command puts into a collection, whole or by the sentence.
+
+    Raises:
+        DataError: as `read_passages`, or there is no text: an empty collection would take the place of a full one.
+    """
+    corpus = read_passages(options.corpus)
+    if not len(corpus):
+        raise DataError(f"{options.corpus}: no texts, allowed: one or more")
+    return sentence_corpus(corpus) if options.sentences else corpus
+
+
+@contextmanager
+def _rereadable(path: Path) -> Iterator[Path]:
+    """The file, or a copy of a pipe, which is empty when it is read again; a DataError names the pipe."""
+    if not path.exists() or path.is_file() or path.is_dir():
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "corpus"
+        try:
+            with path.open("rb") as source, copy.open("wb") as target:
+                shutil.copyfileobj(source, target)
+        except OSError as error:
+            raise DataError(f"{path}: cannot be copied to {folder}: {problem(error)}") from None
+        try:
+            yield copy
+        except DataError as error:
+            raise DataError(str(error).replace(str(copy), str(path))) from None
 
 
 def _has_ids(path: Path) -> bool:

@@ -26,7 +26,7 @@ def normalize_answer(text: str) -> str:
     ==================  =========================================  ==============================
     any                 case, spaces, outer quotes, final period   ``" Yes. "`` → ``yes``
     number, year        thousands separators, final zeros          ``1,950.0`` → ``1950``
-    number with unit    the same; ``%``, a plural's last s         ``92 minutes`` → ``92 minute``
+    number with unit    the same; ``%``, plural or singular        ``92 minutes`` → ``92 minute``
     date                how it is written                          ``May 3, 1990`` → ``1990-05-03``
     name                nothing else; articles, accents count      ``The Thing`` → ``the thing``
     ==================  =========================================  ==============================
@@ -62,6 +62,8 @@ def _number(size: float, text: str) -> str:
 
 
 def _singular(word: str) -> str:
+    if word == "feet":
+        return "foot"
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 

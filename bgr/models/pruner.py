@@ -220,10 +220,12 @@ def _with_next(pairs: Tensor, axis: int) -> Tensor:
 
 
 def best_columns(scores: Tensor, most: int) -> Tensor:
-    """The candidates with the `most` best scores of each question, in their order.
+    """The candidates with the `most` best scores of each question, in their order; of equal ones the first, whatever
+    else is in the batch.
 
     *Shape:* ``scores [q, c]``, −inf where there is none → ``[q, most]`` indices of candidates, padded with −1.
     """
-    found, columns = scores.topk(min(most, scores.shape[1]), dim=1)
+    columns = scores.argsort(dim=1, descending=True, stable=True)[:, :most]
+    found = scores.gather(1, columns)
     columns = columns.masked_fill(found == float("-inf"), scores.shape[1]).sort(dim=1).values
     return columns.masked_fill(columns == scores.shape[1], -1)

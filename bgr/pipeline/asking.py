@@ -109,6 +109,8 @@ def make_answer(
     if agreement < LEAST_AGREEMENT and merged.graph.nodes:
         warnings = (*warnings, "both directions found different evidence; check it")
     reading = read or ReaderAnswer(None, None)
+    if reading.failure is not None:
+        warnings = (*warnings, f"the reader gave no answer: {reading.failure}")
     return Answer(
         question=asked.question,
         facts=asked.facts,
@@ -123,6 +125,7 @@ def make_answer(
         confidence=reading.confidence,
         support=reading.support,
         spans=reading.spans,
+        failed=reading.failure is not None,
         truncated=found.truncated,
         reader_truncated=reading.truncated,
         warnings=warnings,

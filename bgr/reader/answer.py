@@ -34,6 +34,7 @@ class Answer:
         confidence: probability that the answer is right; 0 without an answer, ``None`` if it is unknown.
         support: the facts that the answer comes from, if the reader tells.
         spans: what it was read from: the answer itself, or the numbers that were compared.
+        failed: whether there is no answer because the reader failed; `warnings` say why.
         truncated: the texts that were not read to their end, −1 for the question.
         reader_truncated: whether the reader did not read all of its input.
         warnings: why the answer may be wrong: the question is unlike those of the training, or both directions found
@@ -55,6 +56,7 @@ class Answer:
     confidence: float | None = None
     support: tuple[int, ...] = ()
     spans: tuple[Span, ...] = ()
+    failed: bool = False
     truncated: tuple[int, ...] = ()
     reader_truncated: bool = False
     warnings: tuple[str, ...] = ()
@@ -75,6 +77,8 @@ class Answer:
         """The answer and its confidence in one line."""
         if not self.has_reader:
             return "not given: this checkpoint holds no reader"
+        if self.failed:
+            return "not given: the reader failed"
         if self.text is None:
             return "not answerable from these facts" if self.facts else "not answerable: no text fits the question"
         return self.text if self.confidence is None else f"{self.text} (confidence {two_digits(self.confidence)})"

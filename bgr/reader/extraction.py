@@ -9,17 +9,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import torch
 from torch import Tensor
 
 from bgr.models.extractive_reader import KINDS, OPERATORS, ExtractiveReaderConfig, ReaderScores
-from bgr.models.numbers import compare
+from bgr.reader.amounts import Amount, amount_at, bounds, common_sizes, compared, of_one_kind
+from bgr.reader.asked_kind import may_be_asked, may_be_compared
+from bgr.reader.comparisons import compare_named, wants_most
 from bgr.reader.evidence import FactTexts
+from bgr.reader.superlatives import asks_yes_or_no
 from bgr.utils.measures import measures
-from bgr.utils.quantities import find_quantities
 
 BEST_SPANS = 16
 """Spans whose probability is added up by their text."""
@@ -64,6 +66,10 @@ class Extracted:
     confidence: float
     support: tuple[int, ...] = ()
     spans: tuple[Span, ...] = ()
+
+
+NOTHING = Extracted(None, "none", 0.0)
+"""The evidence is not enough, or of another kind than what is asked for."""
 
 
 def extract(scores: ReaderScores, texts: Sequence[FactTexts], config: ExtractiveReaderConfig) -> list[Extracted]:
@@ -123,15 +129,19 @@ class _Reading:
         ways: dict[str, Callable[[], Extracted | None]] = {
             "span": self._span, "quantity": self._quantity, "verify": self._verify, "boolean": self._boolean,
             "count": self._count, "choice": self._choice, "label": self._label,
-            "none": lambda: Extracted(None, "none", 1.0),
+            "none": lambda: NOTHING,
         }  # fmt: skip
-        for number in sorted(range(len(KINDS)), key=lambda number: -self.kind[number]):
+        order = sorted(range(len(KINDS)), key=lambda number: -self.kind[number])
+        if KINDS[order[0]] != "choice" or asks_yes_or_no(self.texts.question):  # the model does not know it as one
+            named = compare_named(self.texts.question, self.texts.facts)
+            if named is not None:
+                spans = tuple(Span(n, one.start, one.end) for n, one in zip(named.facts, named.amounts, strict=True))
+                return Extracted(named.text, "choice", 1.0, tuple(sorted(named.facts)), spans)
+        for number in order:
             found = ways[KINDS[number]]()
-            if found is not None and (found.text or KINDS[number] == "none"):
-                return Extracted(
-                    found.text, KINDS[number], self.kind[number] * found.confidence, found.support, found.spans
-                )
-        return Extracted(None, "none", 0.0)
+            if found is not None and (found.text or found.kind == "none"):
+                return replace(found, confidence=self.kind[number] * found.confidence)
+        return NOTHING
 
     def _span(self, only: int | None = None) -> Extracted | None:
         """The best span of all facts, or of one. Its probability is that of its text, which may stand in several."""
@@ -166,9 +176,10 @@ class _Reading:
             place -= self.pairs[fact].numel()
         return None
 
-    def _number(self, only: int | None = None) -> tuple[float, int, int] | None:
-        """Probability, fact and token of the best number, or of the best one of a fact."""
-        logits = self.quantity
+    def _number(self, only: int | None = None, logits: Tensor | None = None) -> tuple[float, int, int] | None:
+        """Probability, fact and token of the best number, or of the best one of a fact; `logits` are those of the
+        tokens that may be chosen."""
+        logits = self.quantity if logits is None else logits
         if only is not None:
             logits = torch.full_like(logits, float("-inf"))
             there = slice(self.begin[only], self.begin[only] + self.lengths[only])
@@ -183,23 +194,35 @@ class _Reading:
         same = [self.begin[fact] + n for n, one in enumerate(number) if one == number[token - self.begin[fact]]]
         return float(chances[same].sum()), fact, token
 
-    def _quantity_span(self, fact: int, token: int) -> tuple[Span, str] | None:
-        start, end = self.texts.spans[fact][token - self.begin[fact]]
-        for one in find_quantities(self.texts.facts[fact]):
-            if one.start < end and one.end > start:
-                return Span(fact, one.start, one.end), one.text
-        return None
+    def _amount(self, fact: int, token: int) -> Amount | None:
+        """The number that a token belongs to, with its unit."""
+        return amount_at(self.texts.facts[fact], *self.texts.spans[fact][token - self.begin[fact]])
 
     def _quantity(self) -> Extracted | None:
-        best = self._number()
-        there = None if best is None else self._quantity_span(*best[1:])
-        if best is None or there is None:
-            return None
-        chance, fact, token = best
-        unit = self.unit[token].softmax(0)
-        chosen = int(unit.argmax()) if len(unit) else -1
-        text = f"{there[1]} {self.config.units[chosen] if chosen >= 0 else ''}".strip()
-        return Extracted(text, "quantity", chance * float(unit.max() if len(unit) else 1.0), (fact,), (there[0],))
+        """The best number that is of the kind that is asked for."""
+        rejected, logits = False, self.quantity.clone()
+        while (best := self._number(logits=logits)) is not None:
+            chance, fact, token = best
+            amount = self._amount(fact, token)
+            if amount is not None and may_be_asked(self.texts.question, amount):
+                unit = self.unit[token].softmax(0)
+                likely = self.config.units[int(unit.argmax())] if len(unit) else ""
+                text = self._stated(amount, self.texts.facts[fact], likely)
+                sure = chance * float(unit.max() if len(unit) else 1.0)
+                return Extracted(text, "quantity", sure, (fact,), (Span(fact, amount.start, amount.end),))
+            rejected = rejected or amount is not None
+            logits[token] = float("-inf")
+        return NOTHING if rejected else None
+
+    def _stated(self, amount: Amount, fact: str, likely: str) -> str:
+        """A number with the unit that the fact states: in plain form if answers have this unit, else as it is written.
+        The likely unit counts only where the fact has a word of it and no unit that is known."""
+        unit = amount.unit if any(self.config.units) else ""  # there are readers that answer without units
+        if amount.worded or (unit and unit not in self.config.units):
+            return fact[amount.start : amount.end]
+        if not unit and likely and likely[:3].lower() in fact[amount.end :].lower():
+            unit = likely
+        return f"{amount.plain} {unit}".strip()
 
     def _verify(self) -> Extracted | None:
         """Whether a number of a fact is equal to one of the question, less or greater; or whether the question has the
@@ -216,24 +239,30 @@ class _Reading:
         if best is None or not len(self.asked) or float(self.asked.max()) == float("-inf"):
             return None
         chance, fact, token = best
-        there = self._quantity_span(fact, token)
         chances = self.asked.softmax(0)
         place = int(chances.argmax())
         numbers = self.texts.asked_numbers
+        value, asked = self._amount(fact, token), amount_at(self.texts.question, *self.texts.asked_spans[place])
+        order = None if value is None or asked is None else compared(value, asked)
+        if value is None or asked is None or order is None:
+            return None
+        sure = chance * sum(float(chances[n]) for n, one in enumerate(numbers) if one == numbers[place])
+        spans = (Span(fact, value.start, value.end),)
+        if ends := bounds(self.texts.question, asked):
+            low, high = (compared(value, end) for end in ends)
+            within = low in ("=", ">") and high in ("=", "<")
+            return Extracted("yes" if within else "no", "verify", sure, (fact,), spans)
         words = comparison(self.texts.question, self.texts.asked_spans[place])
         orders = (self.operator + self.asked_operator[place])[: OPERATORS.index("said")].float()
         if words is not None:
             orders[_ORDERS[words]] += NOT_SAID if words == "=" else SAID
         orders = orders.softmax(0)
         operator = OPERATORS[int(orders.argmax())]
-        same = [n for n, one in enumerate(numbers) if one == numbers[place]]
-        value = self.texts.numbers[fact][token - self.begin[fact]]
-        order = "<=>"[int(compare(torch.tensor(value), torch.tensor(numbers[place])))]
         yes = order != "=" if operator == "!=" else order == operator
         if words in (">=", "<=") and operator == words[0]:
             yes = order in words
-        sure = float(orders.max()) * chance * float(chances[same].sum())
-        return Extracted("yes" if yes else "no", "verify", sure, (fact,), () if there is None else (there[0],))
+        sure *= float(orders.max())
+        return Extracted("yes" if yes else "no", "verify", sure, (fact,), spans)
 
     def _boolean(self) -> Extracted:
         yes = self.yes >= 0.5
@@ -267,27 +296,51 @@ class _Reading:
         return [(str(fact), None) if name is None else (name, found[fact][name][1]) for fact, name in enumerate(chosen)]
 
     def _choice(self) -> Extracted | None:
-        """The fact with the most or the least, of those that are compared, at least two."""
+        """The fact with the most or the least, of those that are compared, at least two; or whether one has more than
+        the other. The words of the question decide, such as *first*, and without such words the scores."""
         order = sorted(range(len(self.support)), key=lambda fact: -self.support[fact])
-        compared: list[tuple[float, int, tuple[float, int, int]]] = []
+        facts: list[int] = []
+        found: list[Amount] = []
         for fact in order[:MAX_COMPARED]:
-            if self.support[fact] < 0.5 and len(compared) >= 2:
+            if self.support[fact] < 0.5 and len(facts) >= 2:
                 break
             best = self._number(fact)
-            if best is not None:
-                compared.append((self.texts.numbers[fact][best[2] - self.begin[fact]], fact, best))
-        if len(compared) < 2:
+            if best is not None and (amount := self._amount(*best[1:])) is not None:
+                facts.append(fact)
+                found.append(amount)
+        found = of_one_kind(found, [self.texts.facts[one] for one in facts])
+        sizes = common_sizes(found)
+        if len(facts) < 2 or sizes is None:
             return None
-        most = self.most >= 0.5
-        _, fact, _ = (max if most else min)(compared, key=lambda one: one[0])
+        if not all(may_be_compared(self.texts.question, one) for one in found):
+            return NOTHING
+        said = wants_most(self.texts.question, found)
+        most = self.most >= 0.5 if said is None else said
+        fact = facts[sizes.index((max if most else min)(sizes))]
         name = self._span(fact)
         if name is None:
             return None
-        sure = name.confidence * (self.most if most else 1 - self.most)
+        sure = name.confidence * (1.0 if said is not None else max(self.most, 1 - self.most))
         sure *= math.prod(max(chance, 1 - chance) for chance in self.support)
-        spans = [self._quantity_span(one, best[2]) for _, one, best in compared]
-        shown = tuple(one[0] for one in spans if one is not None)
-        return Extracted(name.text, "choice", sure, tuple(one for _, one, _ in compared), (*name.spans, *shown))
+        shown = [Span(one, amount.start, amount.end) for one, amount in zip(facts, found, strict=True)]
+        text = name.text
+        if asks_yes_or_no(self.texts.question):
+            subject = self._subject(facts)
+            if subject is None:
+                return None
+            text = "yes" if subject == fact and len(set(sizes)) == 2 else "no"
+        return Extracted(text, "choice", sure, tuple(facts), (*name.spans, *shown))
+
+    def _subject(self, facts: Sequence[int]) -> int | None:
+        """Which of two facts is about *A* in *Is A larger than B?*; ``None`` if their names do not tell."""
+        before, than, after = whole_words(self.texts.question).partition(" than ")
+        if len(facts) != 2 or not than:
+            return None
+        names = [whole_words(found.text) if (found := self._span(fact)) and found.text else "" for fact in facts]
+        subject = [name.strip() != "" and name in f"{before} " for name in names]
+        other = [name.strip() != "" and name in f" {after}" for name in names]
+        first, second = (subject[n] or other[1 - n] for n in (0, 1))
+        return facts[0] if first and not second else facts[1] if second and not first else None
 
     def _label(self) -> Extracted | None:
         """The label that the facts say, each as far as it is what is asked for."""

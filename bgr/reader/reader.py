@@ -52,6 +52,7 @@ class ReaderAnswer:
         truncated: true if something was too long, and its end was not read.
         support: numbers of the facts that the answer comes from, if the reader tells.
         spans: what it was read from: the answer itself, or the numbers that were compared.
+        failure: why there is no answer although the evidence may be enough: what the model wrote cannot be used.
     """
 
     text: str | None
@@ -59,6 +60,7 @@ class ReaderAnswer:
     truncated: bool = False
     support: tuple[int, ...] = ()
     spans: tuple[Span, ...] = ()
+    failure: str | None = None
 
 
 NOT_ANSWERABLE = ReaderAnswer(None, 0.0)

@@ -245,4 +245,4 @@ class Seq2seqReader:
 
 def _answer(text: str, confidence: float, masked: Masked | None) -> ReaderAnswer:
     answer = " ".join(text.split()) if masked is None else masked.answer(text)
-    return ReaderAnswer(answer, confidence) if answer else NOT_ANSWERABLE
+    return ReaderAnswer(answer, confidence) if answer else ReaderAnswer(None, 0.0, failure="the model wrote nothing")

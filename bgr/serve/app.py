@@ -35,7 +35,7 @@ from bgr.serve.schema import (
 )
 from bgr.serve.service import GoneError, LateError, ReloadError, Service, one_line
 from bgr.serve.worker import DiedError, FullError, StoppedError
-from bgr.utils.json_utils import json_problem, repr_short, unique_keys
+from bgr.utils.json_utils import MAX_SHOWN, json_problem, repr_short, unique_keys
 
 PAGE = Path(__file__).with_name("page")
 CLIENT_GONE = 499
@@ -214,8 +214,13 @@ def invalid(error: RequestValidationError) -> str:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return f"the body is not valid JSON at character {first['loc'][-1]}: {first['ctx']['error']}"
-    where = ".".join(str(part) for part in first["loc"] if part != "body")
+    where = ".".join(_short(str(part)) for part in first["loc"] if part != "body")
     text = first["msg"].removeprefix("Value error, ")
     given = first.get("input")
     value = f", not {repr_short(given)}" if isinstance(given, str | int | float | bool) else ""
     return " ".join(f"{where}: {text}{value}".removeprefix(": ").split())
+
+
+def _short(key: str) -> str:
+    """A key of a request, abbreviated if it is long: an unknown one may be as long as the request."""
+    return key if len(key) <= MAX_SHOWN else f"{key[: MAX_SHOWN - 1]}…"

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass, field
 
-from bgr.utils.quantities import HOURS, SCALE, Quantity, scaled_quantities
+from bgr.utils.quantities import MONTHS, Quantity, scaled_quantities
 
 _UNITS = (
     ("minute", r"min(?:ute)?s?\b"),
@@ -25,6 +25,9 @@ _UNITS = (
 )
 _UNIT = re.compile("[ -]?(?:" + "|".join(f"({pattern})" for _, pattern in _UNITS) + ")")
 _CURRENCY = re.compile(r"(?:US ?)?\$ ?$")
+
+CUE = 200
+"""Characters before a number in which its three words are; longer words are cut."""
 
 
 @dataclass(frozen=True)
@@ -62,27 +65,23 @@ def measures(text: str) -> list[Measure]:
             continue
         unit, end = _unit(text, quantity)
         op, start = _op(text, quantity.start, end)
-        cue = " ".join(re.findall(r"\w+", text[: quantity.start].lower())[-3:])
+        cue = " ".join(re.findall(r"\w+", text[max(0, quantity.start - CUE) : quantity.start].lower())[-3:])
         found.append(Measure(quantity.text if quantity.date else quantity.size, unit, op, cue, start, end))
     return found
 
 
 def _unit(text: str, quantity: Quantity) -> tuple[str, int]:
     """The unit of a quantity, and where it ends."""
-    end = quantity.end
-    if quantity.date:
-        return "", end
-    if scale := SCALE.match(text, end):
-        end = scale.end()
-        if scale[1].lower() in HOURS:
-            return "minute", end
+    end = quantity.stop
+    if quantity.date or quantity.minutes:
+        return "minute" if quantity.minutes else "", end
     if match := _UNIT.match(text, end):
         return _UNITS[(match.lastindex or 1) - 1][0], match.end()
-    return "dollar" if _CURRENCY.search(text[: quantity.start]) else "", end
+    return "dollar" if _CURRENCY.search(text[max(0, quantity.start - 5) : quantity.start]) else "", end
 
 
 _FILLERS = (
-    r"(?:(?:on|in|the|an?|of|years?|dates?|day|start|beginning|end|exactly|some|time|total|just|number|row|column|"
+    rf"(?:(?:{'|'.join(MONTHS)}|on|in|the|an?|of|years?|dates?|day|start|beginning|end|exactly|some|time|total|just|number|row|column|"
     r"group|period)\s+|(?:US\s?)?[$]\s?)*$"
 )
 _MORE = (

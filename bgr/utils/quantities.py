@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
@@ -20,17 +20,34 @@ _DATE = re.compile(
     rf"|(?P<m3>{_MONTH}) {_DAY.format('d3')},? {_YEAR.format('y3')})(?![\w/-])",
     re.IGNORECASE,
 )
-# possessive, so that a text of a hundred thousand digits is not tried in every way
-_NUMBER = re.compile(r"(?<![\w.,])[-−]?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?(?:[eE][-+]?\d{1,3})?(?![\w])")
+# Possessive and atomic, so that a text of a hundred thousand digits is not tried in every way. "4.3.2" is not read, a
+# part of it neither.
+_DIGITS = r"[-−]?(?>\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?+(?:[eE][-+]?\d{1,3})?+(?!\.\d|,\d\d,)"
+_ATTACHED = r"(?:[kc]?m|[km]?g|ft|mph|km/h)(?![\w-])"
+"""A unit without a space before it. After a currency an *m* is a million, which is not read."""
+_NUMBER = re.compile(rf"(?<![\w.,])(?:{_DIGITS}(?!\w)|(?<![$£€]){_DIGITS}(?={_ATTACHED}))")
 _DIGIT = re.compile(r"\d")
-HOURS = ("hour", "hours", "hr", "hrs")
+_HOURS = ("hour", "hours", "hr", "hrs")
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12} | dict.fromkeys(
-    HOURS, 60.0
+    _HOURS, 60.0
 )
-SCALE = re.compile(rf"[ -]?((?a:{'|'.join(_SCALES)}))\b", re.IGNORECASE)
-"""The word after a number that it is multiplied for; hours are counted in minutes, as running times are stated."""
+# hours are counted in minutes, as running times are stated
+_SCALE = re.compile(rf"[ -]?((?a:{'|'.join(_SCALES)}))\b", re.IGNORECASE)
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_SPELLED = re.compile(rf"(?<!half )\b((?a:{'|'.join(_WORDS)}|an?))(?=[ -](?a:{'|'.join(_SCALES)})\b)", re.IGNORECASE)
+_COUNTED = (
+    "seconds? minutes? days? weeks? months? years? met(?:re|er)s? kilomet(?:re|er)s? miles? feet foot inch(?:es)?"
+)
+_COUNTED += " (?:kilo)?grams? tons? tonnes? pounds? lit(?:re|er)s? gallons? percent dollars? euros? degrees?"
+# before a unit only in small letters: *Nine Months* is a film
+_SPELLED = re.compile(
+    rf"(?<!half )\b(?:((?a:{'|'.join(_WORDS)}|an?))( and a half)?(?=[ -](?a:{'|'.join(_SCALES)})\b)"
+    rf"|(?-i:({'|'.join(_WORDS)})( and a half)?(?=[ -](?:{'|'.join(_COUNTED.split())})\b)))",
+    re.IGNORECASE,
+)
+_MINUS = re.compile(r"\bminus $", re.IGNORECASE)
+_BEFORE_CHRIST = re.compile(r" ?(?:BCE?\b|B\.C\.)")
+_AND = re.compile(r",? (?:and )?")
+_MINUTES = re.compile(r"[ -]?min(?:ute)?s?\b")
 MAX_CHARACTERS = 40
 """Maximum number of characters of a number; anything longer is not a quantity."""
 
@@ -43,6 +60,8 @@ class Quantity:
         size: the number; for a date, its year with the day of the year as a fraction.
         text: the plain form: ``1814.15``; a date as ``yyyy-mm-dd``.
         date: true for a date; a year alone is a number.
+        stop: where the words end that belong to its size, such as *million* (`scaled_quantities`).
+        minutes: whether these words are hours, or hours and minutes.
     """
 
     start: int
@@ -50,6 +69,8 @@ class Quantity:
     size: float
     text: str
     date: bool = False
+    stop: int = field(default=0, compare=False)
+    minutes: bool = field(default=False, compare=False)
 
 
 def find_quantities(text: str) -> list[Quantity]:
@@ -69,21 +90,40 @@ def has_quantity(text: str) -> bool:
 
 
 def scaled_quantities(text: str) -> list[Quantity]:
-    """The same with the size that the next word gives, which may also follow a number in words: ``1.5 million`` is
-    1,500,000, and ``two hours`` are 120."""
+    """The same with the size that the words around them give, also of numbers in words: ``1.5 million`` is 1,500,000,
+    ``two hours`` are 120, both numbers of ``2 hours and 30 minutes`` are 150, ``753 BC`` is −753."""
     words = {match.end(): match.start() for match in _SPELLED.finditer(text)}
-    found = []
+    found: list[Quantity] = []
     for quantity in find_quantities(_SPELLED.sub(_digits, text) if words else text):
-        scale = None if quantity.date else SCALE.match(text, quantity.end)
-        size = quantity.size * _SCALES[scale[1].lower()] if scale else quantity.size
-        found.append(replace(quantity, start=words.get(quantity.end, quantity.start), size=size))
+        one = quantity if quantity.date else _scaled(text, quantity)
+        one = replace(one, start=words.get(one.end, one.start), stop=max(one.stop, one.end))
+        hours = found[-1] if found and found[-1].minutes and _AND.fullmatch(text, found[-1].stop, one.start) else None
+        if hours is not None and one.size < 60 and (match := _MINUTES.match(text, one.stop)):
+            one = replace(one, size=hours.size + one.size, stop=match.end(), minutes=True)
+            found[-1] = replace(hours, size=one.size, stop=one.stop)
+        found.append(one)
     return found
+
+
+def _scaled(text: str, quantity: Quantity) -> Quantity:
+    """The quantity with the words after it and the sign before it."""
+    size, stop, minutes = quantity.size, quantity.end, False
+    while not minutes and (scale := _SCALE.match(text, stop)):
+        size, stop, minutes = size * _SCALES[scale[1].lower()], scale.end(), scale[1].lower() in _HOURS
+    if match := _BEFORE_CHRIST.match(text, stop):
+        size, stop = -size, match.end()
+    elif match := _MINUS.search(text[max(0, quantity.start - 7) : quantity.start]):
+        before = quantity.start - len(match[0])
+        quantity = replace(quantity, start=before, text=f"-{quantity.text}")
+        size = -size
+    return replace(quantity, size=size, stop=stop, minutes=minutes)
 
 
 def _digits(match: re.Match[str]) -> str:
     """The digits of a number in words, as long as the words, so that places in the text stay the same."""
-    word = match[1].lower()
-    return str(_WORDS.index(word) + 1 if word in _WORDS else 1).rjust(len(word))
+    word = (match[1] or match[3]).lower()
+    number = _WORDS.index(word) + 1 if word in _WORDS else 1
+    return f"{number}{'.5' if match[2] or match[4] else ''}".rjust(len(match[0]))
 
 
 def _date(match: re.Match[str]) -> Quantity | None:

@@ -24,10 +24,14 @@ from eval.run.significance import (
     sign_test,
 )
 
+LOWER_IS_BETTER = frozenset({"GED"})
+"""Metrics of which a lower score is better: GED counts edits."""
+
 
 @dataclass(frozen=True)
 class Pair:
-    """First minus second of two systems by one metric: paired bootstrap and sign test."""
+    """First minus second of two systems by one metric: paired bootstrap and sign test, in which better means lower for
+    the metrics of `LOWER_IS_BETTER`."""
 
     first: str
     second: str
@@ -94,7 +98,9 @@ def compare_passages(
             for second, first in combinations([name for name in names if (name, metric) in place], 2):
                 a, b = place[first, metric], place[second, metric]
                 difference = bootstrap_difference(scores[:, a], scores[:, b], means[:, a] - means[:, b])
-                pairs.append(Pair(first, second, metric, difference, sign_test(scores[:, a], scores[:, b])))
+                better = -1 if metric in LOWER_IS_BETTER else 1
+                signs = sign_test(better * scores[:, a], better * scores[:, b])
+                pairs.append(Pair(first, second, metric, difference, signs))
     if not any(intervals.values()):
         raise BgrError(f"{data.name}: no question has a gold passage in it, nothing to score")
     extra = {**describe(data), "bootstrap_samples": samples, "seed": seed}

@@ -19,6 +19,7 @@ from eval.report.document import (
     RowChoice,
     Section,
     Table,
+    fewer_questions,
     interval_text,
     listing,
     number_text,
@@ -70,7 +71,7 @@ def table4(comparison: Comparison) -> Table:
     return Table.of(
         header,
         rows,
-        notes=(NOTE, *notes(comparison.evaluations)),
+        notes=(NOTE, *fewer_questions(comparison.intervals, len(comparison.examples)), *notes(comparison.evaluations)),
         main=names.index(comparison.main),
         best=frozenset(marked),
     )

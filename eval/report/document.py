@@ -200,6 +200,15 @@ def interval_text(found: Interval, metric: str, *, sign: bool = False) -> str:
     return f"{first:{form}} [{low:{form}}, {high:{form}}]"
 
 
+def fewer_questions(intervals: Mapping[str, Mapping[str, Interval]], questions: int) -> list[str]:
+    """A note on the metrics that are over fewer than all `questions`, since some have nothing to compare with."""
+    over: dict[int, list[str]] = {}
+    for metric, count in {name: one.n for found in intervals.values() for name, one in found.items()}.items():
+        over.setdefault(count, []).append(metric.upper().replace("_", " "))
+    parts = [f"{', '.join(names)} {count:,}" for count, names in over.items() if count < questions]
+    return [f"Questions with something to compare with, of {questions:,}: {'; '.join(parts)}."] if parts else []
+
+
 def without_intervals(table: Table) -> Table:
     """The same table with means only, for a terminal."""
     rows = [[row[0], *(_INTERVAL.sub("", cell) for cell in row[1:])] for row in table.rows]

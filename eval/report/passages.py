@@ -19,6 +19,7 @@ from eval.report.document import (
     Figure,
     Section,
     Table,
+    fewer_questions,
     interval_text,
     number_text,
     p_text,
@@ -109,7 +110,8 @@ def notes(comparison: PassageComparison) -> list[str]:
         if total := reached.pop(ALL):
             limited.append(f"{one.name} {total} ({', '.join(f'{name} {n}' for name, n in reached.items())})")
     lines = ((BOUNDS, bounds), (UNCOUNTED, uncounted), (CALLS, calls), (CUT, limited))
-    return [NOTE, *(f"{text} {', '.join(names)}." for text, names in lines if names)]
+    fewer = fewer_questions(comparison.intervals, len(comparison.data.questions))
+    return [NOTE, *fewer, *(f"{text} {', '.join(names)}." for text, names in lines if names)]
 
 
 def pairs_table(comparison: PassageComparison, metric: str) -> Table:

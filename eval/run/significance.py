@@ -17,11 +17,12 @@ CHUNK = 500
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with its 95 % percentile interval."""
+    """A mean over `n` questions with its 95 % percentile interval."""
 
     mean: float
     low: float
     high: float
+    n: int = 0
 
     def columns(self, name: str) -> dict[str, float]:
         """Columns of a CSV file."""
@@ -61,7 +62,7 @@ def bootstrap_means(scores: np.ndarray, *, samples: int = SAMPLES, seed: int = 0
 def interval(scores: np.ndarray, means: np.ndarray) -> Interval:
     """The interval of one column of scores from its resampled means."""
     low, high = np.percentile(means, [2.5, 97.5])
-    return Interval(float(scores.mean()), float(low), float(high))
+    return Interval(float(scores.mean()), float(low), float(high), len(scores))
 
 
 def bootstrap_difference(first: np.ndarray, second: np.ndarray, means: np.ndarray) -> Difference:

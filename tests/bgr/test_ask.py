@@ -4,7 +4,7 @@ import json
 import pytest
 import torch
 
-from bgr.ask import Asking
+from bgr.ask import Asking, read_sentences
 from bgr.cli import main
 from bgr.errors import CheckpointError, DataError
 from bgr.retrievers.graph_hop.known_words import KnownWords
@@ -128,3 +128,56 @@ def test_a_device_that_is_not_there_is_one_line(ask, capsys):
     assert main(ask(QUESTION, "--device", missing)) == 1
     [line] = capsys.readouterr().err.strip().splitlines()
     assert f"device is '{missing}', which cannot be used here" in line
+
+
+def test_a_question_that_cannot_be_read_does_not_end_the_prompt(ask, monkeypatch, capsys):
+    byte = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+    typed = iter([byte, "x" * 100_001, "Who\udcff ?", QUESTION, ""])
+
+    def read(prompt):
+        line = next(typed)
+        if isinstance(line, Exception):
+            raise line
+        return line
+
+    piped(monkeypatch, "", terminal=True)
+    monkeypatch.setattr("builtins.input", read)
+    assert main(ask()) == 0
+    shown = capsys.readouterr()
+    assert QUESTION in shown.out
+    said = [line for line in shown.err.splitlines() if line.startswith("error: ")]
+    assert said == [
+        "error: the question cannot be read as text: 'utf-8' codec can't decode byte 0xff in position 0: "
+        "invalid start byte",
+        "error: the question has 100,001 characters, allowed: 100,000 or fewer; divide it",
+        "error: the question is 'Who\\udcff ?', which is not valid UTF-8; allowed: a text",
+    ]
+
+
+SEPARATORS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e"
+"""`str.splitlines` cuts at them."""
+
+
+def test_lines_end_only_at_line_ends(tmp_path, small_checkpoint, monkeypatch):
+    text = "".join(f"a{mark}b\n" for mark in SEPARATORS) + "c\r\n\r\n d\re\u2028"
+    wanted = ["a b"] * len(SEPARATORS) + ["c", "d", "e"]
+    path = tmp_path / "facts.txt"
+    path.write_bytes(text.encode())
+    assert read_sentences(path) == wanted
+    piped(monkeypatch, "\ufeff" + text)
+    assert Asking(AskOptions(checkpoint=small_checkpoint, facts=path)).questions == wanted
+    path.write_bytes("a\u2028b\r\nc\rd\0\n".encode())
+    with pytest.raises(DataError, match=r"facts\.txt: line 3: holds NUL"):
+        read_sentences(path)
+
+
+def test_a_standard_input_that_never_ends_is_refused(tmp_path, small_checkpoint, monkeypatch):
+    (tmp_path / "facts.txt").write_text("A fact.")
+    options = AskOptions(checkpoint=small_checkpoint, facts=tmp_path / "facts.txt")
+    monkeypatch.setattr("bgr.ask.MAX_FILE", 1_000)
+    with open("/dev/zero", encoding="utf-8") as endless:
+        monkeypatch.setattr("sys.stdin", endless)
+        with pytest.raises(DataError, match=r"^standard input: more than 1,000 characters; divide it$"):
+            Asking(options)
+    piped(monkeypatch, "x" * 1_000)
+    assert len(Asking(options).questions) == 1

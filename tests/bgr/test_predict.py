@@ -1,6 +1,9 @@
 """`bgr predict`: a file of questions, answered in batches and resumed."""
 
 import json
+import os
+import time
+from threading import Thread
 
 import pytest
 from filelock import FileLock
@@ -12,6 +15,7 @@ from bgr.errors import BgrError, CheckpointError, DataError
 from bgr.pipeline import BgrPipeline
 from bgr.predict import predict, read_questions
 from bgr.retrievers.graph_hop.options import PredictOptions
+from bgr.utils.hashing import hash_files
 from bgr.utils.options import OptionsError
 
 FACTS = ["Paris lies in France .", "Rome lies in Italy .", "Persona was made in Sweden .", "Alpha has 3 people ."]
@@ -120,6 +124,63 @@ def test_an_interrupted_run_ends_with_the_same_bytes(given, stop, monkeypatch):
     assert not part.exists()
 
 
+def test_questions_from_a_pipe_are_told_apart(given, tmp_path, monkeypatch):
+    """Another pipe with other questions of the same ids does not continue the run; one with the same questions does."""
+    predict(PredictOptions(**given))
+    wanted, content = given["out"].read_bytes(), given["questions"].read_bytes()
+    given["out"].unlink()
+
+    def piped(name, content):
+        path = tmp_path / name
+        os.mkfifo(path)
+
+        def write():
+            path.write_bytes(content)
+            time.sleep(0.5)  # until the first reader has closed it; a second one finds it empty
+            path.write_bytes(b"")
+
+        Thread(target=write, daemon=True).start()
+        return PredictOptions(**given | {"questions": path})
+
+    answer_all, calls = BgrPipeline.answer_all, []
+
+    def interrupted(self, queries, **options):
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return answer_all(self, queries, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BgrPipeline, "answer_all", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            predict(piped("first", content))
+    with pytest.raises(DataError, match=r"out\.jsonl\.part: left by a run with other questions"):
+        predict(piped("second", content.replace(b"Persona", b"Alpha")))
+    with monkeypatch.context() as patch:
+        patch.setattr(BgrPipeline, "answer_all", lambda *a, **b: calls.append(1) or answer_all(*a, **b))
+        predict(piped("third", content))
+    assert len(calls) == 2 + 3  # the first batch is not answered again
+    assert given["out"].read_bytes() == wanted
+
+
+def test_the_hash_of_the_questions_is_that_of_their_file(given):
+    path = given["questions"]
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    _, found = read_questions(path, own_facts=False)
+    assert found == hash_files(path.parent, [path.name])
+
+
+def test_a_record_of_another_question_is_not_kept():
+    asked = module.Asked("a", "Who ?")
+    for record, kept in [
+        ({"id": "a", "question": "Who ?"}, True),
+        ({"id": "a", "error": "line 1: the question is empty"}, True),
+        ({"id": "a", "question": "What ?"}, False),
+        ({"id": "b", "question": "Who ?"}, False),
+    ]:
+        assert module._is_record(json.dumps(record).encode() + b"\n", asked) == kept
+
+
 def test_a_run_that_was_killed_after_its_end_leaves_nothing(given):
     predict(PredictOptions(**given))
     wanted, part = given["out"].read_bytes(), given["out"].with_name("out.jsonl.part")
@@ -157,7 +218,7 @@ def test_a_run_with_a_reader_that_was_trained_anew_is_another_run(given, tmp_pat
     keys = []
     for content in (b"first", b"second", b"first"):
         weights.write_bytes(content)
-        keys.append(module._run_key(options, "corpus"))
+        keys.append(module._run_key(options, "corpus", "questions"))
     assert keys[0] == keys[2] != keys[1]
 
 
@@ -256,7 +317,7 @@ def test_only_one_process_writes(given):
 )
 def test_lines_that_are_not_valid(tmp_path, line, said):
     (tmp_path / "asked.jsonl").write_bytes(line)
-    [found] = read_questions(tmp_path / "asked.jsonl", own_facts=False)
+    [found], _ = read_questions(tmp_path / "asked.jsonl", own_facts=False)
     assert found.error == said
 
 

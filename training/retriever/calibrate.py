@@ -108,10 +108,12 @@ def best_threshold(model: BgrRetriever, data: BgrDataModule) -> float:
     """The threshold with the best dev score; of ties the one nearest to ½. Every question is decoded once, at the
     lowest threshold."""
     model.config.threshold = min(THRESHOLDS)
-    results, dev, forward = decode_dev(model, data), data.splits["dev"], model.config.direction == "forward"
+    results, dev = decode_dev(model, data), data.splits["dev"]
+    forward, depth = model.config.direction == "forward", model.config.max_depth
 
     def score(threshold: float) -> float:
-        return dev_metrics([graph_at(result.steps, threshold, forward=forward) for result in results], dev)["score"]
+        graphs = [graph_at(result.steps, threshold, forward=forward, max_depth=depth) for result in results]
+        return dev_metrics(graphs, dev)["score"]
 
     scores = {threshold: score(threshold) for threshold in THRESHOLDS}
     return max(THRESHOLDS, key=lambda threshold: (scores[threshold], -abs(threshold - 0.5)))

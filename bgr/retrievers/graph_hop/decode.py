@@ -72,14 +72,17 @@ def decode(
         if depth == 0:
             margin = _at_least_one(margin)
         odds = torch.minimum(reached[:, None], margin)
-        if depth == model.config.max_depth:
-            for path in (odds >= 0).any(1).nonzero().flatten().tolist():
+        ends = odds if forward else _with_ends(margin, odds, reached)
+        if cut := depth == model.config.max_depth:
+            longer = odds.index_fill(1, torch.tensor(ROOT_COLUMN, device=odds.device), float("-inf"))
+            for path in (longer >= 0).any(1).nonzero().flatten().tolist():
                 limits[int(paths.question[path])].add("max_depth")
+            # no further fact, but backward the question may follow the last one
+            ends = ends.masked_fill(torch.arange(ends.shape[1], device=ends.device) != ROOT_COLUMN, float("-inf"))
+        if forward or depth > 0:  # backward, the choice of the last fact is not an edge
+            _record(found, paths, last, ends, forward=forward)
+        if cut:
             break
-        if forward:
-            _record(found, paths, last, odds, forward=True)
-        elif depth > 0:  # the choice of the last fact is not an edge
-            _record(found, paths, last, _with_ends(margin, odds, reached), forward=False)
         parents, columns = _continuing(odds, -explore, paths, model.config.max_paths, limits)
         if not len(parents):
             break

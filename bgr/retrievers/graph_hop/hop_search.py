@@ -25,9 +25,14 @@ from bgr.collection.word_counts import split_words
 from bgr.models.batching import Sentences
 from bgr.models.pool_ranker import PoolGraph, PoolRanker
 from bgr.models.retriever import BgrRetriever
+from bgr.retrievers.graph_hop.known_words import MAX_WORDS
 
 BATCH = 4
 """Number of questions whose pools are scored together; more take memory and, on a processor, more time for padding."""
+
+MAX_SEARCHED = 4_000
+"""Maximum number of characters of a question that are searched, the first ones. The models read fewer, and each word,
+also a repeated one, is looked up in the whole collection."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +160,8 @@ class HopSearch(Search):
         few = self.settings.few
         rare = [part for name, part in zip(names, parts, strict=True) if len(self.mentions.of_name(name)) <= few]
         if not _has_capitals(question):
-            parts += [self._with_word(word, near) for word in split_words([question])[0]]
+            words = dict.fromkeys(split_words([question[:MAX_SEARCHED]])[0])
+            parts += [self._with_word(word, near) for word in list(words)[:MAX_WORDS]]
         pool.texts = _distinct([seeds.indices[seeds.scores > 0], *parts])
         pool.direct = np.concatenate(rare).tolist() if rare else []
         pool.old = len(pool.texts)
@@ -251,10 +257,11 @@ class Pool:
 
     @classmethod
     def of(cls, search: HopSearch, question: str) -> Pool:
-        """A pool without candidates, and what the search knows of its question."""
-        asked = search.mentions.finder.find(question, strict=_has_capitals(question))
+        """A pool without candidates, and what the search knows of its question; of a long one, of its beginning."""
+        read = question[:MAX_SEARCHED]
+        asked = search.mentions.finder.find(read, strict=_has_capitals(question))[:MAX_WORDS]
         texts, none = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
-        return cls(question, search.words.scores(question), texts, none, none, asked, set(asked), [], 0)
+        return cls(question, search.words.scores(read), texts, none, none, asked, set(asked), [], 0)
 
 
 def _has_capitals(question: str) -> bool:

@@ -31,6 +31,11 @@ MAX_NAMED = 5
 MAX_MISTAKES = 0.5
 """A question is not corrected if a larger share of its words, and more than one, is unknown."""
 
+MAX_WORDS = 64
+"""Maximum number of different words of a question, the first ones, that are corrected and searched one by one. The
+models read 64 tokens of a question, and a word may take 25 ms: without a limit, a question of 100,000 characters takes
+minutes."""
+
 SHORTEST = 3
 """Words of fewer letters are not corrected, and no word is corrected to one."""
 
@@ -99,13 +104,13 @@ class KnownWords:
 
         A word that is neither known nor told, nor in the vocabulary, is taken for the known one from which it most
         probably comes by a single mistake, by their frequency and the kind of mistake; else for one that is told. A
-        question most of whose words are unknown is left as it is.
+        question most of whose words are unknown is left as it is. Only the first `MAX_WORDS` different words count.
 
         Args:
             told: number of texts that have a word, which is in lower case.
             vocabulary: other words of the language, such as those of a tokenizer.
         """
-        words = dict.fromkeys(words_of(question))
+        words = list(dict.fromkeys(words_of(question)))[:MAX_WORDS]
         unknown = {word for word in words if not (self.counts[word] or word in vocabulary or told(word))}
         if len(unknown) > max(1, len(words) * MAX_MISTAKES):
             return question, ()

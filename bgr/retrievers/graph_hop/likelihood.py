@@ -107,8 +107,11 @@ def log_likelihood(edges: Iterable[Edge], steps: Mapping[Path, Step], *, forward
     return total
 
 
-def graph_at(steps: Mapping[Path, Step], threshold: float, *, forward: bool) -> EvidenceGraph:
-    """The graph that `decode` gives at a `threshold`, from the steps that it explored, or followed at a lower one."""
+def graph_at(
+    steps: Mapping[Path, Step], threshold: float, *, forward: bool, max_depth: int | None = None
+) -> EvidenceGraph:
+    """The graph that `decode` gives at a `threshold`, from the steps that it explored, or followed at a lower one, with
+    at most `max_depth` facts on a path."""
     bound = math.log(threshold / (1 - threshold))
     odds: dict[Edge, float] = {}
     paths: list[tuple[Path, float]] = [((), math.inf)]
@@ -125,6 +128,8 @@ def graph_at(steps: Mapping[Path, Step], threshold: float, *, forward: bool) -> 
             if path and not forward and best <= 0:  # without a predecessor, a path has reached the question
                 following[ROOT] = max(following.get(ROOT, 0.0), min(reached, -best))
             for node, score in following.items():
+                if len(path) == max_depth and node != ROOT:
+                    continue
                 edge = (path[-1] if path else ROOT, node) if forward else (node, path[-1]) if path else None
                 if edge is not None:
                     odds[edge] = max(score, odds.get(edge, score))

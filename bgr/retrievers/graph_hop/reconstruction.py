@@ -77,7 +77,8 @@ def reconstruct(
         fusion: calibration and threshold of `fused`; default: no calibration, and 0.
 
     Returns:
-        The graph, with the limits that either direction or the fusion reached.
+        The graph, with the limits that a direction of the rule or the fusion reached, and ``cycle`` if their union had
+        one.
 
     Raises:
         BgrError: an unknown rule, or γ out of range.
@@ -85,12 +86,16 @@ def reconstruct(
     check_rule(rule)
     if not 0 <= gamma <= 1:
         raise BgrError(f"gamma is {gamma}, allowed: 0 to 1")
-    limits = {*forward.limits, *backward.limits}
+    alone = {"forward": forward, "backward": backward}.get(rule)
+    limits = {*forward.limits, *backward.limits} if alone is None else {*alone.limits}
     if rule == "fused":
         graph, whole = fused(forward, backward, gamma, fusion or Fusion())
         limits |= set() if whole else {LIMIT}
     else:
         graph = GRAPH_RULES[rule](forward.graph, backward.graph, gamma)
+        united = rule in ("equation", "intersection") and subgraph_confidence(forward.graph, backward.graph) > gamma
+        if united and graph.edges != forward.graph.edges | backward.graph.edges:
+            limits.add("cycle")
     return RetrievalResult(graph, tuple(sorted(limits)))
 
 

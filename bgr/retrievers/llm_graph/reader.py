@@ -111,6 +111,6 @@ class LlmReader:
 
 def _answer(found: LlmAnswer, completeness: float | None) -> ReaderAnswer:
     truncated = found.left_out > 0
-    return (
-        ReaderAnswer(None, 0.0, truncated) if found.text is None else ReaderAnswer(found.text, completeness, truncated)
-    )
+    if found.text is None:
+        return ReaderAnswer(None, 0.0, truncated, failure=found.failure)
+    return ReaderAnswer(found.text, completeness, truncated)

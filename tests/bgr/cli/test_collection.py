@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shutil
 import signal
 import subprocess
 import sys
+import time
+from itertools import count
+from threading import Thread
 
 import pytest
 
@@ -345,3 +349,47 @@ def test_truncated_texts_are_counted(tmp_path, corpus, encoder_folder, bgr, monk
     code, out, error = bgr("collection", "search", folder, QUESTION + " " + QUESTION, "?", *words)
     assert (code, "truncated" in out) == (0, False)
     assert "truncated: 1 of 2 questions (50.00 %)" in error.splitlines()
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    """``pipe(content)``: a new pipe that gives the content once; a second reader finds it empty."""
+    number = count()
+
+    def make(content):
+        path = tmp_path / f"pipe-{next(number)}"
+        os.mkfifo(path)
+
+        def write():
+            path.write_bytes(content)
+            time.sleep(0.5)  # until the first reader has closed it
+            path.write_bytes(b"")
+
+        Thread(target=write, daemon=True).start()
+        return path
+
+    return make
+
+
+def test_a_corpus_from_a_pipe(tmp_path, corpus, good, refused, pipe):
+    folder = tmp_path / "index"
+    published = json.dumps([{"title": title, "text": text} for _, title, text in PEOPLE]).encode()
+    for content in (corpus.read_bytes(), published):
+        assert "4 passages" in good("build", "--corpus", pipe(content), "--out", folder, "--words-only", "--overwrite")
+    added = b'{"id": "x", "text": "Alpha has 3 people ."}\n'
+    assert "5 passages" in good("add", folder, "--corpus", pipe(added))
+    wrong = pipe(b'{"id": "y"}')
+    assert f"{wrong}:1: text is missing" in refused("add", folder, "--corpus", wrong)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n", b"[]", b"{}"])
+def test_an_empty_corpus_replaces_nothing(tmp_path, corpus, good, refused, pipe, content):
+    folder, empty = tmp_path / "index", tmp_path / "empty.json"
+    good("build", "--corpus", corpus, "--out", folder, "--words-only")
+    empty.write_bytes(content)
+    for given in (lambda: empty, lambda: pipe(content)):
+        for words in (["build", "--out", folder, "--words-only", "--overwrite"], ["add", folder]):
+            path = given()
+            assert f"{path}: " in (said := refused(*words, "--corpus", path))
+            assert "allowed: " in said
+    assert "4 passages" in good("show", folder)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
-from bgr.collection import changes, segments
+from bgr.collection import arrays, changes, segments
 from bgr.collection.bm25 import Bm25Search
 from bgr.collection.collection import Collection
 from bgr.collection.corpus import Corpus, Passage
@@ -104,12 +104,15 @@ def test_a_search_keeps_the_state_it_was_taken_in(tmp_path, encoder):
     same(index, Corpus(passages(25, 30)), encoder)
 
 
-def test_vectors_are_mapped_not_read(tmp_path, encoder):
+@pytest.mark.parametrize("mapped_from", [arrays.MAPPED_FROM, 1])
+def test_large_vectors_are_mapped_and_small_ones_read(tmp_path, encoder, monkeypatch, mapped_from):
+    monkeypatch.setattr(arrays, "MAPPED_FROM", mapped_from)
     Collection.build(Corpus(passages(0, 9)), tmp_path / "index", encoder=encoder, key="hash")
     index = Collection.open(tmp_path / "index", encoder=encoder, key="hash")
     (part,) = index.vectors.parts
-    assert isinstance(part, np.memmap)
+    assert isinstance(part, np.memmap) == (mapped_from == 1)
     assert part.dtype == np.float32
+    assert not part.flags.writeable
 
 
 def test_another_corpus_or_encoder_is_one_error_that_says_what_differs(tmp_path, encoder):

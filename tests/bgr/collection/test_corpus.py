@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 
 import pytest
 from hypothesis import given
@@ -28,6 +30,27 @@ def test_places_slices_and_hash():
 def test_an_id_stands_once():
     with pytest.raises(ValueError, match="two passages have the id 'x'"):
         Corpus([Passage("x", "", "one"), Passage("y", "", "two"), Passage("x", "", "three")])
+    with pytest.raises(ValueError, match=r"^two passages have the id 'x+…$") as error:
+        Corpus([Passage("x" * 90_000, "", "one")] * 2)
+    assert len(str(error.value)) < 120
+
+
+@pytest.mark.parametrize("hashed", [False, True])
+def test_an_extended_corpus_is_a_fresh_one(hashed):
+    first = Corpus(THREE[:1])
+    if hashed:
+        assert first.hash
+    second = first.extended(THREE[1:2])
+    third = second.extended(iter(THREE[2:]))
+    for mine, theirs in ((first, THREE[:1]), (second, THREE[:2]), (third, THREE[:])):
+        fresh = Corpus(theirs)
+        assert (mine.passages, mine.index_of, mine.hash) == (fresh.passages, fresh.index_of, fresh.hash)
+    assert pickle.loads(pickle.dumps(third)).hash == copy.deepcopy(third).extended([]).hash == THREE.hash
+    with pytest.raises(ValueError, match="two passages have the id 'a'"):
+        second.extended([Passage("d", "", "four"), THREE[0]])
+    with pytest.raises(DataError, match="passage 'd': text has 100,001 characters"):
+        second.extended([Passage("d", "", "x" * 100_001)])
+    assert second.index_of == {"a": 0, "b": 1}
 
 
 @given(rows=st.lists(st.tuples(TEXT, TEXT, TEXT), unique_by=lambda row: row[0], max_size=6))

@@ -18,7 +18,7 @@ from bgr.collection.collection import Collection
 from bgr.collection.corpus import Corpus, Passage
 from bgr.collection.milvus import MilvusCollection, MilvusSearch
 from bgr.collection.search import HybridSearch
-from bgr.collection.vectors import DenseSearch
+from bgr.collection.vectors import DenseSearch, VectorRows
 from bgr.errors import BgrError, DataError
 
 pytest.importorskip("pymilvus", reason="Milvus' client is not installed (pip install pymilvus milvus-lite)")
@@ -86,6 +86,44 @@ def test_a_local_database_answers_as_memory_does(tmp_path, encoder, monkeypatch)
     monkeypatch.setattr(milvus_collection, "ROWS", 25)
     monkeypatch.setattr(milvus_collection, "QUERIES", 2)
     check_all(str(tmp_path / "local.db"), encoder)
+
+
+@pytest.fixture
+def local(tmp_path):
+    """A collection in a local database."""
+    pytest.importorskip("milvus_lite", reason="milvus-lite is not installed")
+    return MilvusCollection(str(tmp_path / "local.db"), "facts")
+
+
+def test_what_cannot_be_inserted_leaves_the_old_collection(local, encoder):
+    few, odd = Corpus(CORPUS[:7]), Corpus([*CORPUS[:6], Passage("x" * 1025, "", "")])
+
+    def overwrite(corpus, vectors=None, encoder=encoder):
+        MilvusSearch.build(local, corpus, encoder, key="hash", vectors=vectors, overwrite=True)
+
+    old = MilvusSearch.build(local, few, encoder, key="hash")
+    with pytest.raises(DataError, match="must have 1 to 1024 bytes; nothing was inserted"):
+        overwrite(odd)
+    vectors = VectorRows([encoder([passage.whole for passage in few])])
+    with pytest.raises(ValueError, match="7 vectors for 60 passages"):
+        overwrite(CORPUS, vectors)
+    with pytest.raises(DataError, match="vectors of 0 dimensions, allowed: 1 to 32,768"):
+        overwrite(few, VectorRows([np.zeros((7, 0), np.float32)]))
+    with pytest.raises(ZeroDivisionError):
+        overwrite(CORPUS, encoder=lambda texts: 1 / 0)
+    again = MilvusSearch(local, few, encoder, key="hash")
+    assert again.count() == old.count() == 7
+    assert again.search(["fact 3"], 1)[0].indices.tolist() == [3]
+
+
+def test_an_interrupted_build_is_not_complete(local, encoder):
+    with pytest.raises(ZeroDivisionError):
+        MilvusSearch.build(local, CORPUS, lambda texts: encoder(texts) if texts == [""] else 1 / 0, key="hash")
+    for corpus in (CORPUS, Corpus([])):
+        with pytest.raises(DataError, match="left by a change that was interrupted"):
+            MilvusSearch(local, corpus, encoder, key="hash")
+    empty = MilvusSearch.build(local, Corpus([]), encoder, key="hash", vectors=VectorRows([]), overwrite=True)
+    assert empty.count() == len(MilvusSearch(local, Corpus([]), encoder, key="hash")) == 0
 
 
 @pytest.fixture

@@ -128,11 +128,12 @@ class Doubter(Oracle):
         return logits
 
 
+@pytest.mark.parametrize("depth", [24, 2])
 @pytest.mark.parametrize("direction", ["forward", "backward"])
-def test_explored_steps_give_the_graph_of_every_higher_threshold(make_retriever, direction):
+def test_explored_steps_give_the_graph_of_every_higher_threshold(make_retriever, direction, depth):
     rng = random.Random(1)
     goals = [random_graph(rng) for _ in range(40)]
-    model = make_retriever(direction, threshold=0.3)
+    model = make_retriever(direction, threshold=0.3, max_depth=depth)
     batch = Batch(
         Rows.from_lists([[2, 5, 3]] * len(goals)),
         Rows.from_lists([[2, 6 + i, 3] for i in range(FACTS)]),
@@ -144,9 +145,10 @@ def test_explored_steps_give_the_graph_of_every_higher_threshold(make_retriever,
     graphs = set()
     for threshold in (0.3, 0.5, 0.6, 0.8):
         for result, expected in zip(found, decode(oracle, reading, threshold=threshold), strict=True):
-            assert graph_at(result.steps, threshold, forward=direction == "forward") == expected.graph
+            form = {"forward": direction == "forward", "max_depth": model.config.max_depth}
+            assert graph_at(result.steps, threshold, **form) == expected.graph
             graphs.add(expected.graph)
-    assert len(graphs) > 40
+    assert len(graphs) > (40 if depth > 2 else 20)
 
 
 def test_few_doubtful_paths_are_followed_and_all_sure_ones(make_retriever, monkeypatch):
@@ -178,6 +180,13 @@ def test_limits_are_recorded(decode_graphs):
     assert results[0].limits == ("max_paths",)
     assert results[1].limits == ("max_depth",)
     assert results[1].graph.edges == {(ROOT, 0), (0, 1)}
+
+
+def test_backward_a_path_as_long_as_allowed_reaches_the_question(decode_graphs):
+    chain, longer = EvidenceGraph([(i - 1, i) for i in range(3)]), EvidenceGraph([(i - 1, i) for i in range(4)])
+    whole, cut = decode_graphs([chain, longer], "backward", max_depth=3)
+    assert (whole.graph, whole.limits) == (chain, ())
+    assert (cut.graph, cut.limits) == (EvidenceGraph([]), ("max_depth",))
 
 
 def test_acyclic_keeps_the_most_probable_edges():

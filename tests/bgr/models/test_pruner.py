@@ -145,3 +145,12 @@ def test_the_best_columns_in_order():
     scores = torch.tensor([[0.5, 3.0, 1.0, 2.0], [1.0, 0.0, float("-inf"), float("-inf")]])
     assert best_columns(scores, 3).tolist() == [[1, 2, 3], [0, 1, -1]]
     assert best_columns(scores, 9).tolist() == [[0, 1, 2, 3], [0, 1, -1, -1]]
+
+
+def test_which_of_equal_candidates_is_kept_does_not_depend_on_the_batch():
+    scores = torch.zeros(1, 12)
+    scores[0, 3] = 1.0
+    for width in (12, 13, 49, 1024):
+        padded = torch.full((1, width), float("-inf"))
+        padded[:, :12] = scores
+        assert best_columns(padded, 5).tolist() == [[0, 1, 2, 3, 4]]

@@ -18,6 +18,9 @@ from bgr.utils.quantities import find_quantities, scaled_quantities
         ("February 30, 2001", ["30", "2001"]),  # no such day
         ("", []),
         ("9" * 41, []),
+        ("It is 1.85m or 1,234.5km long, 70kg, 8mm, 4.3.2.1, 1,00,000.", ["1.85", "1234.5", "70"]),
+        ("US$1.5m, £2m, 5m.", ["5"]),
+        ("1,2-butadiene", ["1"]),
     ],
 )
 def test_they_are_found_in_plain_form(text, found):
@@ -52,3 +55,20 @@ def test_letters_that_only_unicode_takes_for_s_and_i_are_of_other_words(text, fo
 def test_dates_keep_their_order():
     days = [find_quantities(text)[0].size for text in ("2003-12-31", "2004-01-01", "2004-12-30", "2004-12-31", "2005")]
     assert days == sorted(set(days))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("two hundred thousand or 3 hundred thousand", [("two", 200_000), ("3", 300_000)]),
+        ("1.5 million in 2 hours", [("1.5", 1.5e6), ("2", 120)]),
+        ("2 hours and 30 minutes", [("2", 150), ("30", 150)]),
+        ("one hour, 5 min, 7 films", [("one", 65), ("5", 65), ("7", 7)]),
+        ("2 hours and 90 minutes, 2 hours 30", [("2", 120), ("90", 90), ("2", 120), ("30", 30)]),
+        ("over two and a half hours", [("two and a half", 150)]),
+        ("753 BC, 44 B.C., 12 BCE or 5 BCs", [("753", -753), ("44", -44), ("12", -12), ("5", 5)]),
+        ("minus 182 feet, Aminus 3", [("minus 182", -182), ("3", 3)]),
+    ],
+)
+def test_words_around_a_number_are_of_its_size(text, found):
+    assert [(text[one.start : one.end], one.size) for one in scaled_quantities(text)] == found

@@ -74,6 +74,17 @@ def test_sign_test_by_hand():
     assert sign_test(np.ones(6), np.zeros(6)).p == pytest.approx(2 / 64)
 
 
+def test_fewer_edits_are_better(both, data):
+    """GED counts edits; of all other metrics more is better."""
+    poor = replace(both.systems[0], scores={"GED": np.array([3.0, 2, 1, 4]), "GM": np.array([0.0, 0, 1, 0])})
+    good = replace(both.systems[1], scores={"GED": np.array([0.0, 2, 2, 1]), "GM": np.array([1.0, 0, 0, 1])})
+    pairs = {pair.metric: pair for pair in compare_passages([poor, good], data, {}, samples=100).pairs}
+    assert pairs["GED"].difference.interval.mean == -1.25
+    for metric in ("GED", "GM"):
+        signs = pairs[metric].signs
+        assert (pairs[metric].first, signs.better, signs.worse, signs.equal) == ("good", 2, 1, 1)
+
+
 def slow_interval(values, seed):
     """Mean and percentiles, one sample after the other."""
     rng, means = np.random.default_rng(seed), []

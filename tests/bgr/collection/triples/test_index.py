@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bgr.collection import arrays
 from bgr.collection.triples import index as index_module
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.triple import Triple
@@ -105,7 +106,9 @@ def test_passages_added_deleted_and_moved(tmp_path, monkeypatch, encoder, added,
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32])
-def test_saved_and_opened(tmp_path, encoder, kind):
+def test_saved_and_opened(tmp_path, encoder, kind, monkeypatch):
+    monkeypatch.setattr(arrays, "MAPPED_FROM", 1)  # as large ones
+
     def of_kind(texts):
         return encoder(texts).astype(kind)
 

@@ -182,6 +182,33 @@ def test_a_name_that_has_no_capital_is_found_by_its_word(search):
     assert not len(none.indices)
 
 
+def test_each_word_of_a_long_question_is_looked_up_once(search, monkeypatch):
+    made, looked, scored = search(HopSettings()), [], []
+    scores = type(made.words).scores
+    monkeypatch.setattr(
+        made, "_with_word", lambda word, near: looked.append(word) or HopSearch._with_word(made, word, near)
+    )
+    monkeypatch.setattr(made.words, "scores", lambda text: scored.append(text) or scores(made.words, text))
+    short = "who made persona in sweden and who made radium"
+    [wanted] = made.search([short], 100)
+    assert looked == ["who", "made", "persona", "sweden", "radium"]
+    [found] = made.search([" ".join([short] * 2_000)], 100)
+    assert set(found.indices.tolist()) == set(wanted.indices.tolist())
+    assert looked[5:] == looked[:5]
+    looked.clear()
+    scored.clear()
+    made.search([" ".join(f"word{number}" for number in range(10_000))], 100)
+    assert looked == [f"word{number}" for number in range(hop_search.MAX_WORDS)]
+    assert max(map(len, scored)) <= hop_search.MAX_SEARCHED
+
+
+def test_only_the_first_names_of_a_long_question_are_followed(search, monkeypatch):
+    made = search(HopSettings(seeds=0, hops=0))
+    monkeypatch.setattr(hop_search, "MAX_WORDS", 1)
+    *_, pool = made.stages("Is Theta in Uppsala, or Persona?")
+    assert [made.mentions.finder.names[name] for name in pool.asked] == ["theta"]
+
+
 def test_nothing_fits(search, tokenizer, models):
     assert [len(one.indices) for one in search().search(["Qwertz ?", "", "of the"], 10)] == [0, 0, 0]
     empty = Collection.in_memory([], encoder=None)

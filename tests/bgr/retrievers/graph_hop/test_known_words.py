@@ -1,7 +1,7 @@
 import pytest
 
 from bgr.errors import CheckpointError
-from bgr.retrievers.graph_hop.known_words import FILE, LONGEST, KnownWords
+from bgr.retrievers.graph_hop.known_words import FILE, LONGEST, MAX_WORDS, KnownWords
 
 QUESTIONS = ["Who directed the film Persona?", "Who wrote the film Fargo in 1996?", "Is the film Alien long, who says?"]
 FACTS = ["Ingmar Bergman directed Persona."]
@@ -74,6 +74,28 @@ def test_a_long_word_is_left_as_it_is_at_once(known, monkeypatch):
         question = f"who the film {'a' * length}?"
         assert known.corrected(question, lambda word: 0) == (question, ())
     assert asked == [LONGEST]
+
+
+def test_only_the_first_words_of_a_very_long_question_are_looked_up(known):
+    """All of them would take the server's only model thread minutes."""
+    letters = "bcdfghjklmnpqrstvwxz"
+    # a mistake in one half of a word makes no other one of them
+    words = ["who", "the", *(2 * (a + b + c) for a in letters for b in letters for c in letters)]
+    told, asked = set(words[::2]), []
+
+    def count(word):
+        asked.append(word)
+        return int(word in told)
+
+    question = " ".join([*words[:20], "flim", *words[20:]])
+    read, notes = known.corrected(question, count)
+    assert read == question.replace("flim", "film")
+    assert notes == ("“flim” is read as “film”",)
+    first = set(words[2 : MAX_WORDS - 1])
+    assert first <= set(asked)
+    assert not set(asked) & set(words[MAX_WORDS:])
+    assert len(asked) < MAX_WORDS * 2 * 26 * 7
+    assert known.corrected(" ".join([*words[:MAX_WORDS], "flim"]), count)[1] == ()
 
 
 def test_the_words_of_two_trainings(known):

@@ -88,7 +88,18 @@ def test_limits_of_both_directions_and_of_the_fusion():
     one, two = DirectionResult(A, ("max_paths",), odds={(ROOT, 0): 1.0}), DirectionResult(B, ("cycle", "max_paths"))
     assert reconstruct_results(one, two, "equation", 0.5).limits == ("cycle", "max_paths")
     assert reconstruct_results(one, two, "fused", 0.5).limits == ("cycle", "max_paths")
+    assert reconstruct_results(one, two, "forward", 0.5).limits == ("max_paths",)
+    assert reconstruct_results(one, two, "backward", 0.5).limits == ("cycle", "max_paths")
     every = {(a, b): 1.0 + a * b % 7 for a in range(ROOT, 12) for b in range(12) if a != b}
     cut = reconstruct_results(DirectionResult(A, odds=every), DirectionResult(A, odds=every), "fused", 0.5)
     assert cut.limits == ("fusion",)
     assert len(cut.graph.nodes) == 12  # the greedy one
+
+
+def test_an_edge_left_out_of_the_union_is_a_limit():
+    one = DirectionResult(EvidenceGraph([(ROOT, 0), (0, 1), (ROOT, 2)]))
+    other = DirectionResult(EvidenceGraph([(ROOT, 0), (ROOT, 1), (1, 0), (ROOT, 2)]))
+    for rule in ("equation", "intersection"):
+        assert reconstruct_results(one, other, rule, 0.0).limits == ("cycle",)
+        assert reconstruct_results(one, one, rule, 0.0).limits == ()
+    assert reconstruct_results(one, other, "equation", 0.9).limits == ()  # the backward graph alone

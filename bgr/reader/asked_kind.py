@@ -1,0 +1,78 @@
+"""What kind of amount a question asks for: who asks *how tall* is not told a weight."""
+
+from __future__ import annotations
+
+import re
+
+from bgr.reader.amounts import Amount, dimension
+from bgr.utils.measures import measures
+
+DATE = "date"
+_MONEY = {"dollar", "euro", "pound sterling"}
+_WEIGHT = {"mass", "mass of a molecule", "molar mass"}
+_STEMS: dict[str, set[str]] = {
+    "heav light": {"density", *_WEIGHT},
+    "tall deep wid narrow shallow thick thin far": {"length"},
+    "high low": {"length", "temperature", "share", "density", "speed", *_MONEY, *_WEIGHT},
+    "long short": {"length", "time"},
+    "big large small": {"length", "area", "volume", "share", "density", "power", *_MONEY, *_WEIGHT},
+    "hot hott warm cold cool": {"temperature"},
+    "cheap expensive pric": _MONEY,
+    "fast quick slow": {"speed", "time"},
+    "dens": {"density"},
+    "old young": {"time", DATE},
+    "new late earli soon": {DATE},
+}
+_ANY = [("|".join(stems.split()), kinds) for stems, kinds in _STEMS.items()]
+_COMPARED = [
+    (re.compile(rf"\b(?:(?:{stems})(?:e?r|e?st)|(?:more|most|less|least) (?:{stems})\w?)\b"), kinds)
+    for stems, kinds in _ANY
+]
+_HOW = [(re.compile(rf"\bhow (?:{stems})\w?\b", re.IGNORECASE), kinds) for stems, kinds in _ANY]
+_NOUNS = {
+    "molar mass|molecular weight": {"molar mass"},
+    "density": {"density"},
+    "height|elevation|altitude|depth|width|distance": {"length"},
+    "length": {"length", "time"},
+    "weight|mass": {"density", *_WEIGHT},
+    "temperature|melting point|boiling point": {"temperature"},
+    "speed": {"speed"},
+    "area": {"area"},
+    "price|cost|budget|box office": _MONEY,
+    "duration|runtime|running time": {"time"},
+}
+_HOW += [
+    (re.compile(rf"^\W*what(?: is|'s| was) the (?:{nouns}) of\b", re.IGNORECASE), kinds)
+    for nouns, kinds in _NOUNS.items()
+]
+_HOW += [
+    (re.compile(r"\bhow much (?:\S+ ){1,8}?weigh\b", re.IGNORECASE), {"density", *_WEIGHT}),
+    (re.compile(r"\bhow much (?:\S+ ){1,8}?cost\b", re.IGNORECASE), _MONEY),
+    (re.compile(r"^\W*(?:when\b|(?:in |on )?(?:what|which) (?:year|date|month)\b)", re.IGNORECASE), {DATE}),
+]
+
+
+def without_amounts(question: str) -> str:
+    """A question without its numbers and what is said of them: *longer than 90 minutes* is not what it asks for."""
+    rest, end = "", 0
+    for measure in measures(question):
+        rest += question[end : measure.start]
+        end = max(end, measure.end)
+    return rest + question[end:]
+
+
+def may_be_asked(question: str, amount: Amount) -> bool:
+    """Whether *how tall*, *what is the height*, *when* and the like may ask for this amount."""
+    return _fits(amount, [kinds for words, kinds in _HOW if words.search(question)])
+
+
+def may_be_compared(question: str, amount: Amount) -> bool:
+    """Whether *taller*, *most expensive* and the like may compare this amount."""
+    rest = without_amounts(question)
+    return _fits(amount, [kinds for words, kinds in _COMPARED if words.search(rest)])
+
+
+def _fits(amount: Amount, wanted: list[set[str]]) -> bool:
+    """A number without a unit fits anything, unless it may be a year."""
+    kind = dimension(amount.unit) or (DATE if amount.is_time else "")
+    return not wanted or not kind or any(kind in kinds for kinds in wanted)

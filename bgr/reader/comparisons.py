@@ -1,0 +1,131 @@
+"""Comparisons that the words of question and facts settle: *Which is heavier, the ox or the calf?*, *Did A open before
+B?*
+
+The model has learned them for the things that its training compares. Here nothing is learned: each fact states one
+amount of a thing that the question names, and the question says which one it wants.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bgr.reader.amounts import Amount, amounts, common_sizes, dimension
+from bgr.reader.asked_kind import may_be_compared
+from bgr.reader.superlatives import asks_for_most, asks_yes_or_no
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_LAST = re.compile(r"\b(than|before|after)\s+([^,;:?]+?)\s*\?*\s*$")
+_WHEN = re.compile(r"\b(?:before|after)\b")
+_BETWEEN = re.compile(r"\bor\b|\b(?:[Oo]f|[Bb]etween|[Aa]mong)\b[^?]*\band\b")
+_PLAIN = frozenset(
+    "a an the of in on at to for from by with and or is are was were be did do does has have had it its than before "
+    "after which who what one more less most least first last later earlier this that these those as into".split()
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The answer of a comparison, the positions of the compared facts, that of the answer first, and their amounts in
+    the same order."""
+
+    text: str
+    facts: tuple[int, ...]
+    amounts: tuple[Amount, ...]
+
+
+def compare_named(question: str, facts: Sequence[str]) -> Comparison | None:
+    """The answer of a question that compares what the facts are about; ``None`` unless each fact has one amount of the
+    kind that is asked for and words of the question that no other fact has."""
+    whether = asks_yes_or_no(question)
+    if len(facts) < 2 or (whether and len(facts) > 2) or not (whether or _BETWEEN.search(question)):
+        return None
+    found = [_only(question, fact) for fact in facts]
+    stated = [one for one in found if one is not None]
+    if len(stated) < len(facts) or len({dimension(one.unit) for one in stated}) > 1:
+        return None
+    sizes, own = common_sizes(stated), _own_words(question, facts)
+    if sizes is None or not all(own):
+        return None
+    last = _LAST.search(question)
+    if whether:
+        return None if last is None else _whether(question, last, own, stated, sizes)
+    most = wants_most(question, stated)
+    best = None if most is None else (max if most else min)(sizes)
+    if best is None or sizes.count(best) > 1:
+        return None
+    chosen = sizes.index(best)
+    return Comparison(_name(question, facts[chosen], own[chosen]), *_first(chosen, stated))
+
+
+def _whether(
+    question: str, last: re.Match[str], own: Sequence[set[str]], stated: Sequence[Amount], sizes: Sequence[float]
+) -> Comparison | None:
+    before, after = _words(question[: last.start()]), _words(last[2])
+    subjects = [n for n in (0, 1) if own[n] & before and not own[n] & after and own[1 - n] & after]
+    if last[1] == "than":
+        most = wants_most(question[: last.start()], stated)
+    else:
+        most = last[1] == "after" if all(one.is_time for one in stated) else None
+    if len(subjects) != 1 or own[1 - subjects[0]] & before or most is None:
+        return None
+    [subject] = subjects
+    more = sizes[subject] > sizes[1 - subject] if most else sizes[subject] < sizes[1 - subject]
+    return Comparison("yes" if more else "no", *_first(subject, stated))
+
+
+def _first(chosen: int, stated: Sequence[Amount]) -> tuple[tuple[int, ...], tuple[Amount, ...]]:
+    order = (chosen, *(n for n in range(len(stated)) if n != chosen))
+    return order, tuple(stated[n] for n in order)
+
+
+def wants_most(question: str, stated: Sequence[Amount]) -> bool | None:
+    """Whether a question asks for the greatest of these amounts and not the least, if a word says so; who is faster
+    takes less time."""
+    most = asks_for_most(question, time=all(one.is_time for one in stated))
+    takes = all(dimension(one.unit) == "time" for one in stated)
+    return not most if most is not None and takes and re.search(r"\b(?:fast|quick|slow)", question) else most
+
+
+def _only(question: str, fact: str) -> Amount | None:
+    """The one amount of a fact that is of the kind that the question compares."""
+    found = [one for one in amounts(fact) if may_be_compared(question, one)]
+    if any(one.unit for one in found):
+        found = [one for one in found if one.unit]
+    elif len(found) > 1 and (_WHEN.search(question) or asks_for_most(question, time=True) is not None):
+        found = [one for one in found if one.is_time]
+    return found[0] if len(found) == 1 else None
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(text)} - _PLAIN
+
+
+def _own_words(question: str, facts: Sequence[str]) -> list[set[str]]:
+    """The words of the question that each fact has, and no other fact."""
+    asked, told = _words(question), [_words(fact) for fact in facts]
+    return [(words & asked).difference(*(told[:n] + told[n + 1 :])) for n, words in enumerate(told)]
+
+
+def _name(question: str, fact: str, own: set[str]) -> str:
+    """The longest run of words that the question shares with the fact around one of its own words."""
+    shared, runs = _words(fact), [""]
+    for part in re.split(r"[,;:?]|\bor\b", question):
+        run: list[re.Match[str]] = []
+        for word in [*_WORD.finditer(part), None]:
+            if (
+                word is not None
+                and word[0].lower() in shared | {"of", "the", "in"}
+                and (run or word[0].lower() in shared)
+            ):
+                run.append(word)
+                continue
+            while run and run[-1][0].lower() not in shared:
+                run.pop()
+            if any(one[0].lower() in own for one in run):
+                runs.append(part[run[0].start() : run[-1].end()])
+            run = []
+    name = max(runs, key=len)
+    titles = [whole for article in ("A", "An", "The") if (whole := f"{article} {name}") in question and whole in fact]
+    return titles[0] if titles else name

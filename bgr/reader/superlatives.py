@@ -1,0 +1,40 @@
+"""Whether a question asks for the most or the least: *Which film came out first?*, *the heavier one*."""
+
+from __future__ import annotations
+
+import re
+
+from bgr.reader.asked_kind import without_amounts
+
+
+def _pattern(stems: str, words: str) -> re.Pattern[str]:
+    # of "great": greater, greatest; of "large": larger, largest; with a capital it is mostly a part of a title
+    return re.compile(rf"(?<!\w)(?:(?:{'|'.join(stems.split())})(?:e?r|e?st)|{words})(?!\w)")
+
+
+_MOST = _pattern(
+    "big bigg broad deep dens fast great hard heavi high hott large long old quick rich strong tall thick warm wide",
+    "more|most|maximum|better|best",
+)
+_LEAST = _pattern(
+    "cheap cold cool few light low narrow poor shallow short slight slow small soft thin tini weak young",
+    "less|least|minimum|worse|worst",
+)
+_LATEST = _pattern("late new young", "last|(?:more|most) recent(?:ly)?")
+_EARLIEST = _pattern("earli old soon", "first|(?:less|least) recent(?:ly)?")
+
+_YES_OR_NO = re.compile(r"\W*(?:is|are|was|were|do|does|did|has|have|had|can|will|would)\b", re.IGNORECASE)
+_ASKS_WHICH = re.compile(r"\b(?:or|which|what|who|whose|whom|where|when|how)\b", re.IGNORECASE)
+
+
+def asks_for_most(question: str, *, time: bool) -> bool | None:
+    """Whether a question asks for the greatest and not the least number, or `time`: for the latest and not the earliest
+    date; ``None`` if no word says so, or two disagree. What belongs to a number, as in *more than 90*, is left out."""
+    rest = without_amounts(question)
+    most, least = (bool(words.search(rest)) for words in ((_LATEST, _EARLIEST) if time else (_MOST, _LEAST)))
+    return most if most != least else None
+
+
+def asks_yes_or_no(question: str) -> bool:
+    """Whether a question that compares two things asks if one is more, *Is A larger than B?*, and not which one."""
+    return _YES_OR_NO.match(question) is not None and _ASKS_WHICH.search(question) is None

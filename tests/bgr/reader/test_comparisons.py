@@ -1,0 +1,66 @@
+"""Comparisons by the words of question and facts alone."""
+
+import pytest
+
+from bgr.reader.comparisons import compare_named
+
+HEAVY = ("The ox weighs 850 kg.", "There are 0.9 tonnes of the grey mare.")
+LONG = ("The River Tavel is 210 miles long.", "From source to mouth, the Osk measures 290 kilometres.")
+APOLLO = ("Apollo 11 began on 16 July 1969.", "Luna 15 began on 13 July 1969.")
+FINALS = ("The 2011 final took 3 hours.", "The 2014 final took 205 minutes.")
+BIRDS = ("A robin weighs 18 grams.", "A wren: 9 g.", "The goldcrest has 5.5 g.")
+DATED = ("The Salt Orchard came out on 3 May 1921.", "A Winter's Ledger appeared in March 1921.")
+
+
+@pytest.mark.parametrize(
+    ("question", "facts", "answer"),
+    [
+        ("Which is heavier, the ox or the grey mare?", HEAVY, "grey mare"),
+        ("which is lighter: the grey mare or the ox", HEAVY, "ox"),
+        ("Which river is the shorter one, the Tavel or the River Osk?", LONG, "Osk"),
+        ("Which came out earlier, The Salt Orchard or A Winter's Ledger?", DATED, "A Winter's Ledger"),
+        ("Who was faster, Reyle or Abara?", ("Reyle took 2 hours and 9 minutes.", "Abara took 131 minutes."), "Reyle"),
+        ("Which car is faster, A1 or B2?", ("The A1 does 90 km/h.", "The B2 does 60 mph."), "B2"),
+        ("Is the ox heavier than the grey mare?", HEAVY, "no"),
+        ("Is the grey mare heavier than the ox?", HEAVY, "yes"),
+        ("Did The Salt Orchard come out before A Winter's Ledger?", DATED, "no"),
+        ("Did The Salt Orchard come out after A Winter's Ledger?", DATED, "yes"),
+        ("Was Apollo 11 launched later than Luna 15?", APOLLO, "yes"),
+        ("Did the 2011 final last longer than the 2014 final?", FINALS, "no"),
+        ("Did Cleopatra die after Caesar?", ("Caesar died in 44 BC.", "Cleopatra died in 30 BC."), "yes"),
+        ("Which is the lightest, the wren, the robin or the goldcrest?", BIRDS, "goldcrest"),
+    ],
+)  # fmt: skip
+def test_answers(question, facts, answer):
+    for order in (facts, facts[::-1]):
+        found = compare_named(question, order)
+        assert found.text == answer
+        assert sorted(found.facts) == list(range(len(facts)))
+        assert [
+            one.plain in order[n].replace(",", "") or one.date
+            for n, one in zip(found.facts, found.amounts, strict=True)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("question", "facts"),
+    [
+        ("Which is taller, the ox or the grey mare?", HEAVY),  # another property
+        ("Which is heavier, the ox or the grey mare?", (HEAVY[0], "The grey mare is 12 years old.")),
+        ("Which is heavier, the ox or the grey mare?", (HEAVY[0], "The grey mare is 9.")),  # of what?
+        ("Which is heavier, the ox or the cow?", HEAVY),
+        ("Which is heavier, the ox or the grey mare?", HEAVY[:1]),
+        ("Which is heavier, the ox or the grey mare?", (*HEAVY, "The ox lives in Rome.")),
+        ("Which is it, the ox or the grey mare?", HEAVY),
+        ("Which is heavier, the ox or the calf?", ("The ox weighs 5 kg.", "The calf weighs 5 kg.")),
+        ("Is the ox heavier than 900 kg?", HEAVY),
+        ("Is the ox heavier?", HEAVY),
+        ("Is the ox heavier than the cow?", HEAVY),
+        ("Is the ox nearer than the grey mare?", HEAVY),
+        ("Was the ox there before the grey mare?", HEAVY),  # no dates
+        ("How heavy are the ox and the grey mare?", HEAVY),
+        ("", ()),
+    ],
+)
+def test_no_answer(question, facts):
+    assert compare_named(question, facts) is None
