@@ -45,7 +45,7 @@ def test_it_answers_and_says_where_it_read(pipeline):
     found = pipeline.answer("What is the runtime of Ugetsu?", FACTS)
     assert (found.text, found.support) == ("96 minute", (6,))
     [span] = found.spans
-    assert FACTS[span.fact][span.start : span.end] == "96"
+    assert FACTS[span.fact][span.start : span.end] == "96 minutes"
     assert found.confidence > 0.5
     assert found.warnings == ()
     assert pipeline.answer("Wie lange läuft der Film Ugetsu?", FACTS).warnings

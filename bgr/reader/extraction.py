@@ -320,7 +320,7 @@ class _Reading:
         name = self._span(fact)
         if name is None:
             return None
-        sure = name.confidence * (1.0 if said is not None else max(self.most, 1 - self.most))
+        sure = name.confidence * max(self.most, 1 - self.most)  # also where words decide, as it was calibrated
         sure *= math.prod(max(chance, 1 - chance) for chance in self.support)
         shown = [Span(one, amount.start, amount.end) for one, amount in zip(facts, found, strict=True)]
         text = name.text
