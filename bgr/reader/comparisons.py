@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from bgr.reader.amounts import Amount, amounts, common_sizes, dimension
 from bgr.reader.asked_kind import may_be_compared
-from bgr.reader.superlatives import asks_for_most, asks_yes_or_no
+from bgr.reader.question_words import asks_for_most, asks_yes_or_no
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _LAST = re.compile(r"\b(than|before|after)\s+([^,;:?]+?)\s*\?*\s*$")

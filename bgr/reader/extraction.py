@@ -20,8 +20,7 @@ from bgr.reader.amounts import Amount, amount_at, bounds, common_sizes, compared
 from bgr.reader.asked_kind import may_be_asked, may_be_compared
 from bgr.reader.comparisons import compare_named, wants_most
 from bgr.reader.evidence import FactTexts
-from bgr.reader.superlatives import asks_yes_or_no
-from bgr.utils.measures import measures
+from bgr.reader.question_words import asks_yes_or_no, comparison, says, whole_words
 
 BEST_SPANS = 16
 """Spans whose probability is added up by their text."""
@@ -38,6 +37,8 @@ _ORDERS = {words: OPERATORS.index(words if words == "!=" else words[0]) for word
 
 MAX_COMPARED = 64
 """Maximum facts whose numbers are compared."""
+
+_HYPHEN = re.compile(r"\w[-\u2010\u2011]$")
 
 
 @dataclass(frozen=True)
@@ -376,29 +377,3 @@ def label_chances(labels: Tensor, support: Tensor) -> Tensor:
     *Shape:* logits ``[f, L]`` and ``[f]`` of the facts of one question → ``[L]``.
     """
     return support.float().softmax(0) @ labels.float().softmax(1)
-
-
-_HYPHEN = re.compile(r"\w[-\u2010\u2011]$")
-_WORD = re.compile(r"[^\W_]+")
-
-
-def comparison(question: str, place: tuple[int, int]) -> str | None:
-    """What a question says of the number at some characters, such as ``<=`` for *at most 90*; ``None`` if it is only
-    near (*about 90*), may be equal or the first (*from 1990*), or no number is there."""
-    for measure in measures(question):
-        if measure.start < place[1] and place[0] < measure.end:
-            return None if measure.op == "~" or measure.cue.endswith("from") else measure.op
-    return None
-
-
-def says(question: str, words: str) -> bool:
-    """Whether a question has these words. Of a question that has codes in capitals, such as *CA*, the word *in* is not
-    the code *IN*."""
-    cased = words.isupper() and any(word.isupper() and len(word) > 1 for word in _WORD.findall(question))
-    return whole_words(words, cased=cased) in whole_words(question, cased=cased)
-
-
-def whole_words(text: str, *, cased: bool = False) -> str:
-    """The words of a text, in lower case unless `cased`, a space before and after each, so that only whole words are
-    found in it."""
-    return f" {' '.join(_WORD.findall(text if cased else text.lower()))} "

@@ -33,15 +33,20 @@ _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "tri
 )
 # hours are counted in minutes, as running times are stated
 _SCALE = re.compile(rf"[ -]?((?a:{'|'.join(_SCALES)}))\b", re.IGNORECASE)
-_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_TEENS = ("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_WORDS = (*_ONES, *_TEENS, *(f"{ten}{one and '-'}{one}" for ten in _TENS for one in ("", *_ONES)))
+"""The numbers from 1 to 99 in words."""
+_LONGEST_FIRST = sorted(_WORDS, key=len, reverse=True)
 _COUNTED = (
     "seconds? minutes? days? weeks? months? years? met(?:re|er)s? kilomet(?:re|er)s? miles? feet foot inch(?:es)?"
 )
 _COUNTED += " (?:kilo)?grams? tons? tonnes? pounds? lit(?:re|er)s? gallons? percent dollars? euros? degrees?"
 # before a unit only in small letters: *Nine Months* is a film
 _SPELLED = re.compile(
-    rf"(?<!half )\b(?:((?a:{'|'.join(_WORDS)}|an?))( and a half)?(?=[ -](?a:{'|'.join(_SCALES)})\b)"
-    rf"|(?-i:({'|'.join(_WORDS)})( and a half)?(?=[ -](?:{'|'.join(_COUNTED.split())})\b)))",
+    rf"(?<!half )\b(?:((?a:{'|'.join(_LONGEST_FIRST)}|an?))( and a half)?(?=[ -](?a:{'|'.join(_SCALES)})\b)"
+    rf"|(?-i:({'|'.join(_LONGEST_FIRST)})( and a half)?(?=[ -](?:{'|'.join(_COUNTED.split())})\b)))",
     re.IGNORECASE,
 )
 _MINUS = re.compile(r"\bminus $", re.IGNORECASE)

@@ -18,7 +18,7 @@ from bgr.data.kb.schema import Fact
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.extractive_reader import OPERATORS
 from bgr.models.numbers import compare
-from bgr.reader.extraction import says
+from bgr.reader.question_words import says
 from bgr.utils.quantities import Quantity, find_quantities, scaled_quantities
 from training.reader.counted import counted_facts
 

@@ -14,7 +14,7 @@ from bgr.models.extractive_reader import (
 )
 from bgr.models.numbers import token_numbers
 from bgr.reader.evidence import FactTexts, cases
-from bgr.reader.extraction import choose_names, comparison, extract, says
+from bgr.reader.extraction import choose_names, extract
 
 CONFIG = ExtractiveReaderConfig(labels=["cast member", "capital"], units=["", "minute"])
 QUESTION = "Does Alpha run for just about 1,000 minutes ?"
@@ -196,36 +196,6 @@ def test_words_that_the_reader_was_not_trained_on_decide_against_its_scores():
     scored = [3.0, -13.0, -3.0, 4.0, -6.0]  # for "at most" it would say "greater"
     found = [verified("Does Alpha run for at most 90", value, scored) for value in (80, 90, 100)]
     assert found == ["yes", "yes", "no"]
-
-
-@pytest.mark.parametrize(
-    ("question", "said"),
-    [
-        ("Is it 90 minutes or more ?", ">="),
-        ("Is it less than two hours and 90 minutes long ?", "="),
-        ("Is it about 90 minutes long ?", None),
-        ("Is it from 90 ?", None),
-        ("Is it long ?", None),
-    ],
-)
-def test_what_a_question_says_of_a_number(question, said):
-    start = max(0, question.find("90"))
-    assert comparison(question, (start, start + 2)) == said
-
-
-@pytest.mark.parametrize(
-    ("question", "words", "found"),
-    [
-        ("Does the state in which Gary lies have the code CA?", "IN", False),
-        ("Does the state in which Gary lies have the code IN?", "IN", True),
-        ("does the state where gary lies have the code in?", "IN", True),
-        ("Is the genre of Heat Drama?", "drama", True),
-        ("Is it a drama on DVD?", "Drama", True),
-        ("Is it a melodrama?", "drama", False),
-    ],
-)
-def test_words_of_a_question(question, words, found):
-    assert says(question, words) == found
 
 
 def test_without_a_number_in_the_question_nothing_is_compared_with_it():

@@ -66,6 +66,11 @@ def test_dates_keep_their_order():
         ("one hour, 5 min, 7 films", [("one", 65), ("5", 65), ("7", 7)]),
         ("2 hours and 90 minutes, 2 hours 30", [("2", 120), ("90", 90), ("2", 120), ("30", 30)]),
         ("over two and a half hours", [("two and a half", 150)]),
+        (
+            "twenty-seven years, ninety minutes, eighteen thousand",
+            [("twenty-seven", 27), ("ninety", 90), ("eighteen", 18_000)],
+        ),
+        ("Nine Months is nine months long, a day or two", [("nine", 9)]),
         ("753 BC, 44 B.C., 12 BCE or 5 BCs", [("753", -753), ("44", -44), ("12", -12), ("5", 5)]),
         ("minus 182 feet, Aminus 3", [("minus 182", -182), ("3", 3)]),
     ],

@@ -1,8 +1,8 @@
-"""The words that say which of several is wanted."""
+"""What the words of a question say."""
 
 import pytest
 
-from bgr.reader.superlatives import asks_for_most, asks_yes_or_no
+from bgr.reader.question_words import asks_for_most, asks_yes_or_no, comparison, says
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,33 @@ def test_the_most_or_the_least(question, most, latest):
 )
 def test_whether_or_which(question, whether):
     assert asks_yes_or_no(question) is whether
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Is it 90 minutes or more ?", ">="),
+        ("Is it less than two hours and 90 minutes long ?", "="),
+        ("Is it about 90 minutes long ?", None),
+        ("Is it from 90 ?", None),
+        ("Is it long ?", None),
+    ],
+)
+def test_what_a_question_says_of_a_number(question, said):
+    start = max(0, question.find("90"))
+    assert comparison(question, (start, start + 2)) == said
+
+
+@pytest.mark.parametrize(
+    ("question", "words", "found"),
+    [
+        ("Does the state in which Gary lies have the code CA?", "IN", False),
+        ("Does the state in which Gary lies have the code IN?", "IN", True),
+        ("does the state where gary lies have the code in?", "IN", True),
+        ("Is the genre of Heat Drama?", "drama", True),
+        ("Is it a drama on DVD?", "Drama", True),
+        ("Is it a melodrama?", "drama", False),
+    ],
+)
+def test_words_of_a_question(question, words, found):
+    assert says(question, words) == found
