@@ -8,10 +8,11 @@ amount of a thing that the question names, and the question says which one it wa
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bgr.reader.amounts import Amount, amounts, common_sizes, dimension
+from bgr.reader.amounts import Amount, amounts, common_sizes, compared, dimension
 from bgr.reader.asked_kind import may_be_compared
 from bgr.reader.question_words import asks_for_most, asks_yes_or_no
 
@@ -36,32 +37,60 @@ class Comparison:
 
 
 def compare_named(question: str, facts: Sequence[str]) -> Comparison | None:
-    """The answer of a question that compares what the facts are about; ``None`` unless each fact has one amount of the
-    kind that is asked for and words of the question that no other fact has."""
+    """The answer of a question that compares what the facts are about.
+
+    ``None`` unless at least two facts, for *Is A larger than B?* exactly two, have one amount of the kind that is asked
+    for, and words of the question that no other one of them has. Other facts, and those that say the same again, are
+    passed over.
+    """
     whether = asks_yes_or_no(question)
-    if len(facts) < 2 or (whether and len(facts) > 2) or not (whether or _BETWEEN.search(question)):
+    if not (whether or _BETWEEN.search(question)):
         return None
-    found = [_only(question, fact) for fact in facts]
-    stated = [one for one in found if one is not None]
-    if len(stated) < len(facts) or len({dimension(one.unit) for one in stated}) > 1:
+    found = _distinct(question, facts)
+    if len(found) < 2 or (whether and len(found) > 2):
         return None
-    sizes, own = common_sizes(stated), _own_words(question, facts)
+    numbers, stated = list(found), list(found.values())
+    own = _own_words(question, [facts[n] for n in numbers])
+    sizes = common_sizes(stated)
     if sizes is None or not all(own):
         return None
-    last = _LAST.search(question)
     if whether:
-        return None if last is None else _whether(question, last, own, stated, sizes)
-    most = wants_most(question, stated)
-    best = None if most is None else (max if most else min)(sizes)
-    if best is None or sizes.count(best) > 1:
+        chosen = _whether(question, own, stated, sizes)
+    else:
+        most = wants_most(question, stated)
+        best = None if most is None else (max if most else min)(sizes)
+        chosen = None if best is None or sizes.count(best) > 1 else ("", sizes.index(best))
+    if chosen is None:
         return None
-    chosen = sizes.index(best)
-    return Comparison(_name(question, facts[chosen], own[chosen]), *_first(chosen, stated))
+    text, first = chosen
+    order = (first, *(n for n in range(len(stated)) if n != first))
+    text = text or _name(question, facts[numbers[first]], own[first])
+    return Comparison(text, tuple(numbers[n] for n in order), tuple(stated[n] for n in order))
+
+
+def _distinct(question: str, facts: Sequence[str]) -> dict[int, Amount]:
+    """The facts that state one amount of the kind that is compared, each with it; of several that say the same, the
+    first."""
+    stated = {n: one for n, fact in enumerate(facts) if (one := _only(question, fact)) is not None}
+    kinds = Counter(dimension(one.unit) for one in stated.values())
+    most = max(kinds, key=kinds.__getitem__, default="")
+    asked = _words(question)
+    kept: dict[int, Amount] = {}
+    for n, one in stated.items():
+        words = _words(facts[n]) & asked
+        again = any(compared(one, kept[o]) == "=" and not (words ^ (_words(facts[o]) & asked)) for o in kept)
+        if dimension(one.unit) == most and not again:
+            kept[n] = one
+    return kept
 
 
 def _whether(
-    question: str, last: re.Match[str], own: Sequence[set[str]], stated: Sequence[Amount], sizes: Sequence[float]
-) -> Comparison | None:
+    question: str, own: Sequence[set[str]], stated: Sequence[Amount], sizes: Sequence[float]
+) -> tuple[str, int] | None:
+    """*yes* or *no*, and which of two things the question is about."""
+    last = _LAST.search(question)
+    if last is None:
+        return None
     before, after = _words(question[: last.start()]), _words(last[2])
     subjects = [n for n in (0, 1) if own[n] & before and not own[n] & after and own[1 - n] & after]
     if last[1] == "than":
@@ -72,12 +101,7 @@ def _whether(
         return None
     [subject] = subjects
     more = sizes[subject] > sizes[1 - subject] if most else sizes[subject] < sizes[1 - subject]
-    return Comparison("yes" if more else "no", *_first(subject, stated))
-
-
-def _first(chosen: int, stated: Sequence[Amount]) -> tuple[tuple[int, ...], tuple[Amount, ...]]:
-    order = (chosen, *(n for n in range(len(stated)) if n != chosen))
-    return order, tuple(stated[n] for n in order)
+    return "yes" if more else "no", subject
 
 
 def wants_most(question: str, stated: Sequence[Amount]) -> bool | None:

@@ -70,7 +70,7 @@ class Extracted:
 
 
 NOTHING = Extracted(None, "none", 0.0)
-"""The evidence is not enough, or of another kind than what is asked for."""
+"""What is read is of another kind than what is asked for."""
 
 
 def extract(scores: ReaderScores, texts: Sequence[FactTexts], config: ExtractiveReaderConfig) -> list[Extracted]:
@@ -130,7 +130,7 @@ class _Reading:
         ways: dict[str, Callable[[], Extracted | None]] = {
             "span": self._span, "quantity": self._quantity, "verify": self._verify, "boolean": self._boolean,
             "count": self._count, "choice": self._choice, "label": self._label,
-            "none": lambda: NOTHING,
+            "none": lambda: replace(NOTHING, confidence=1.0),
         }  # fmt: skip
         order = sorted(range(len(KINDS)), key=lambda number: -self.kind[number])
         if KINDS[order[0]] != "choice" or asks_yes_or_no(self.texts.question):  # the model does not know it as one

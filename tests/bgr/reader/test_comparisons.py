@@ -50,7 +50,7 @@ def test_answers(question, facts, answer):
         ("Which is heavier, the ox or the grey mare?", (HEAVY[0], "The grey mare is 9.")),  # of what?
         ("Which is heavier, the ox or the cow?", HEAVY),
         ("Which is heavier, the ox or the grey mare?", HEAVY[:1]),
-        ("Which is heavier, the ox or the grey mare?", (*HEAVY, "The ox lives in Rome.")),
+        ("Which is heavier, the ox or the grey mare?", (*HEAVY, "The ox once had 840 kg.")),
         ("Which is it, the ox or the grey mare?", HEAVY),
         ("Which is heavier, the ox or the calf?", ("The ox weighs 5 kg.", "The calf weighs 5 kg.")),
         ("Is the ox heavier than 900 kg?", HEAVY),
@@ -64,3 +64,11 @@ def test_answers(question, facts, answer):
 )
 def test_no_answer(question, facts):
     assert compare_named(question, facts) is None
+
+
+def test_other_facts_and_repeated_ones_are_passed_over():
+    facts = ("The ox lives in Rome.", HEAVY[0], "An ox has 850 kg.", "The grey mare is 2 metres long.", HEAVY[1])
+    found = compare_named("Which is heavier, the ox or the grey mare?", facts)
+    assert (found.text, found.facts) == ("grey mare", (4, 1))
+    found = compare_named("Is the ox heavier than the grey mare?", facts)
+    assert (found.text, found.facts) == ("no", (1, 4))
