@@ -16,6 +16,9 @@ from bgr.reader.amounts import Amount, amounts, common_sizes, compared, dimensio
 from bgr.reader.asked_kind import may_be_compared
 from bgr.reader.question_words import asks_for_most, asks_yes_or_no
 
+MAX_COMPARED = 64
+"""Maximum facts whose numbers are compared."""
+
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _LAST = re.compile(r"\b(than|before|after)\s+([^,;:?]+?)\s*\?*\s*$")
 _WHEN = re.compile(r"\b(?:before|after)\b")
@@ -76,12 +79,11 @@ def _distinct(question: str, facts: Sequence[str]) -> dict[int, Amount]:
     most = max(kinds, key=kinds.__getitem__, default="")
     asked = _words(question)
     kept: dict[int, Amount] = {}
-    for n, one in stated.items():
-        words = _words(facts[n]) & asked
-        again = any(compared(one, kept[o]) == "=" and not (words ^ (_words(facts[o]) & asked)) for o in kept)
-        if dimension(one.unit) == most and not again:
-            kept[n] = one
-    return kept
+    words = {n: _words(facts[n]) & asked for n, one in stated.items() if dimension(one.unit) == most}
+    for n in list(words)[: MAX_COMPARED + 1]:
+        if not any(words[n] == words[o] and compared(stated[n], kept[o]) == "=" for o in kept):
+            kept[n] = stated[n]
+    return kept if len(words) <= MAX_COMPARED else {}
 
 
 def _whether(

@@ -18,8 +18,8 @@ from torch import Tensor
 from bgr.models.extractive_reader import KINDS, OPERATORS, ExtractiveReaderConfig, ReaderScores
 from bgr.reader.amounts import Amount, amount_at, bounds, common_sizes, compared, of_one_kind
 from bgr.reader.asked_kind import may_be_asked, may_be_compared
-from bgr.reader.comparisons import compare_named, wants_most
-from bgr.reader.evidence import FactTexts
+from bgr.reader.comparisons import MAX_COMPARED, compare_named, wants_most
+from bgr.reader.evidence import FactTexts, Spans
 from bgr.reader.question_words import asks_yes_or_no, comparison, says, whole_words
 
 BEST_SPANS = 16
@@ -34,9 +34,6 @@ words, equality gets `NOT_SAID`. `SAID` exceeds every score, since the reader wa
 most*; `NOT_SAID` was chosen on dev."""
 
 _ORDERS = {words: OPERATORS.index(words if words == "!=" else words[0]) for words in ("=", "!=", "<", "<=", ">", ">=")}
-
-MAX_COMPARED = 64
-"""Maximum facts whose numbers are compared."""
 
 _HYPHEN = re.compile(r"\w[-\u2010\u2011]$")
 
@@ -103,6 +100,8 @@ class _Reading:
         asked_operator: Tensor,
     ) -> None:
         self.texts, self.config, self.lengths = texts, config, lengths
+        self.question = _read(texts.question, texts.asked_spans)
+        self.facts = [_read(fact, spans) for fact, spans in zip(texts.facts, texts.spans, strict=True)]
         self.operator, self.asked = scores.operator[number], asked
         self.asked_operator = asked_operator
         self.kind = scores.kind[number].softmax(0).tolist()
@@ -121,7 +120,7 @@ class _Reading:
         tables = []
         for fact, (begin, length) in enumerate(zip(self.begin, self.lengths, strict=True)):
             table = self._scores.spans(self._start + begin, length)
-            text, offsets = self.texts.facts[fact], self.texts.spans[fact]
+            text, offsets = self.facts[fact], self.texts.spans[fact]
             later = [bool(_HYPHEN.search(text[max(0, start - 2) : start])) for start, _ in offsets]
             tables.append(table.masked_fill(torch.tensor(later, device=table.device)[:, None], float("-inf")))
         return tables
@@ -133,8 +132,8 @@ class _Reading:
             "none": lambda: replace(NOTHING, confidence=1.0),
         }  # fmt: skip
         order = sorted(range(len(KINDS)), key=lambda number: -self.kind[number])
-        if KINDS[order[0]] != "choice" or asks_yes_or_no(self.texts.question):  # the model does not know it as one
-            named = compare_named(self.texts.question, self.texts.facts)
+        if KINDS[order[0]] != "choice" or asks_yes_or_no(self.question):  # the model does not know it as one
+            named = compare_named(self.question, self.facts)
             if named is not None:
                 spans = tuple(Span(n, one.start, one.end) for n, one in zip(named.facts, named.amounts, strict=True))
                 return Extracted(named.text, "choice", 1.0, tuple(sorted(named.facts)), spans)
@@ -162,7 +161,7 @@ class _Reading:
         for chance, place in zip(best.values.tolist(), best.indices.tolist(), strict=True):
             span = self._place(place, facts) if chance > 0 else None
             if span is not None:
-                text = self.texts.facts[span.fact][span.start : span.end].strip()
+                text = self.facts[span.fact][span.start : span.end].strip()
                 before, first = of_text.get(text, (0.0, span))
                 of_text[text] = before + chance, first
         return of_text
@@ -197,7 +196,7 @@ class _Reading:
 
     def _amount(self, fact: int, token: int) -> Amount | None:
         """The number that a token belongs to, with its unit."""
-        return amount_at(self.texts.facts[fact], *self.texts.spans[fact][token - self.begin[fact]])
+        return amount_at(self.facts[fact], *self.texts.spans[fact][token - self.begin[fact]])
 
     def _quantity(self) -> Extracted | None:
         """The best number that is of the kind that is asked for."""
@@ -205,10 +204,10 @@ class _Reading:
         while (best := self._number(logits=logits)) is not None:
             chance, fact, token = best
             amount = self._amount(fact, token)
-            if amount is not None and may_be_asked(self.texts.question, amount):
+            if amount is not None and may_be_asked(self.question, amount):
                 unit = self.unit[token].softmax(0)
                 likely = self.config.units[int(unit.argmax())] if len(unit) else ""
-                text = self._stated(amount, self.texts.facts[fact], likely)
+                text = self._stated(amount, self.facts[fact], likely)
                 sure = chance * float(unit.max() if len(unit) else 1.0)
                 return Extracted(text, "quantity", sure, (fact,), (Span(fact, amount.start, amount.end),))
             rejected = rejected or amount is not None
@@ -233,7 +232,7 @@ class _Reading:
             said = self._span()
             if said is None or not said.text:
                 return None
-            yes = says(self.texts.question, said.text)
+            yes = says(self.question, said.text)
             sure = float(chances.max()) * said.confidence
             return Extracted("yes" if yes else "no", "verify", sure, said.support, said.spans)
         best = self._number()
@@ -243,17 +242,17 @@ class _Reading:
         chances = self.asked.softmax(0)
         place = int(chances.argmax())
         numbers = self.texts.asked_numbers
-        value, asked = self._amount(fact, token), amount_at(self.texts.question, *self.texts.asked_spans[place])
+        value, asked = self._amount(fact, token), amount_at(self.question, *self.texts.asked_spans[place])
         order = None if value is None or asked is None else compared(value, asked)
         if value is None or asked is None or order is None:
             return None
         sure = chance * sum(float(chances[n]) for n, one in enumerate(numbers) if one == numbers[place])
         spans = (Span(fact, value.start, value.end),)
-        if ends := bounds(self.texts.question, asked):
+        if ends := bounds(self.question, asked):
             low, high = (compared(value, end) for end in ends)
             within = low in ("=", ">") and high in ("=", "<")
             return Extracted("yes" if within else "no", "verify", sure, (fact,), spans)
-        words = comparison(self.texts.question, self.texts.asked_spans[place])
+        words = comparison(self.question, self.texts.asked_spans[place])
         orders = (self.operator + self.asked_operator[place])[: OPERATORS.index("said")].float()
         if words is not None:
             orders[_ORDERS[words]] += NOT_SAID if words == "=" else SAID
@@ -309,13 +308,13 @@ class _Reading:
             if best is not None and (amount := self._amount(*best[1:])) is not None:
                 facts.append(fact)
                 found.append(amount)
-        found = of_one_kind(found, [self.texts.facts[one] for one in facts])
+        found = of_one_kind(found, [self.facts[one] for one in facts])
         sizes = common_sizes(found)
         if len(facts) < 2 or sizes is None:
             return None
-        if not all(may_be_compared(self.texts.question, one) for one in found):
+        if not all(may_be_compared(self.question, one) for one in found):
             return NOTHING
-        said = wants_most(self.texts.question, found)
+        said = wants_most(self.question, found)
         most = self.most >= 0.5 if said is None else said
         fact = facts[sizes.index((max if most else min)(sizes))]
         name = self._span(fact)
@@ -325,7 +324,7 @@ class _Reading:
         sure *= math.prod(max(chance, 1 - chance) for chance in self.support)
         shown = [Span(one, amount.start, amount.end) for one, amount in zip(facts, found, strict=True)]
         text = name.text
-        if asks_yes_or_no(self.texts.question):
+        if asks_yes_or_no(self.question):
             subject = self._subject(facts)
             if subject is None:
                 return None
@@ -334,7 +333,7 @@ class _Reading:
 
     def _subject(self, facts: Sequence[int]) -> int | None:
         """Which of two facts is about *A* in *Is A larger than B?*; ``None`` if their names do not tell."""
-        before, than, after = whole_words(self.texts.question).partition(" than ")
+        before, than, after = whole_words(self.question).partition(" than ")
         if len(facts) != 2 or not than:
             return None
         names = [whole_words(found.text) if (found := self._span(fact)) and found.text else "" for fact in facts]
@@ -351,6 +350,11 @@ class _Reading:
         chosen = int(chances.argmax())
         best = max(range(len(self.support)), key=self.support.__getitem__)
         return Extracted(self.config.labels[chosen], "label", float(chances[chosen]), (best,))
+
+
+def _read(text: str, spans: Spans) -> str:
+    """What the model has read of a text: code does not read on, since a text may be much longer."""
+    return text[: max((end for _, end in spans), default=0)]
 
 
 def choose_names(chances: Sequence[Mapping[str, float]], counted: Sequence[int]) -> list[str | None]:

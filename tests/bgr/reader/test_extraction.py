@@ -247,7 +247,7 @@ def test_a_number_has_its_plain_form_and_unit():
 def test_an_amount_is_what_its_fact_states(monkeypatch, fact, number, unit, text):
     monkeypatch.setattr(CONFIG, "units", ["", "minute", "light year"])
     place = fact.index(number)
-    spans = [(0, 0), *((place, place + len(number)) for _ in range(2)), (0, 0)]
+    spans = [(0, 0), (place, place + len(number)), (len(fact) - 1, len(fact)), (0, 0)]
     numbers = token_numbers(fact, spans)
     here = FactTexts([fact], [spans], [numbers], QUESTION, *words_of(QUESTION))
     one = scores("quantity", quantity=[1])
@@ -398,3 +398,14 @@ def test_random_scores_never_give_an_empty_answer():
         assert found.text != ""
         assert not (found.text or "").startswith("[")
         assert 0 <= found.confidence <= 1 + 1e-6
+
+
+def test_code_reads_no_further_than_the_model():
+    """A fact may be thousands of times longer than what the model reads of it."""
+    here = texts("Which is longer ?")
+    longer = here._replace(
+        facts=[f"{fact} Gamma runs for 5 minutes ." * 3 for fact in FACTS], question=f"{here.question} or shorter ?"
+    )
+    given = {"question": here.question, "support": (HIGH, HIGH), "start": [1, 9], "end": [1, 9]}
+    [found] = extract(scores("choice", **given), [longer], CONFIG)
+    assert (found.text, found.spans) == ("Alpha", answer("choice", **given).spans)
