@@ -91,7 +91,7 @@ def _whether(
 ) -> tuple[str, int] | None:
     """*yes* or *no*, and which of two things the question is about."""
     last = _LAST.search(question)
-    if last is None:
+    if last is None or any(one.start == 0 for one in amounts(last[2])):  # more than 30 reviews
         return None
     before, after = _words(question[: last.start()]), _words(last[2])
     subjects = [n for n in (0, 1) if own[n] & before and not own[n] & after and own[1 - n] & after]

@@ -54,6 +54,7 @@ def test_answers(question, facts, answer):
         ("Which is it, the ox or the grey mare?", HEAVY),
         ("Which is heavier, the ox or the calf?", ("The ox weighs 5 kg.", "The calf weighs 5 kg.")),
         ("Is the ox heavier than 900 kg?", HEAVY),
+        ("Did Gale of 2014 get more than 30 reviews?", ("Gale has 28 critical reviews.", "Gale is of 2014.")),
         ("Is the ox heavier?", HEAVY),
         ("Is the ox heavier than the cow?", HEAVY),
         ("Is the ox nearer than the grey mare?", HEAVY),
