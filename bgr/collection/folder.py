@@ -19,9 +19,8 @@ from typing import Annotated
 from filelock import FileLock, Timeout
 from pydantic import Field
 
-from bgr.collection.durable import sync_file, sync_folder
 from bgr.errors import DataError
-from bgr.utils.atomic_io import check_regular, new_file, read_json, remove_half_written, writing
+from bgr.utils.atomic_io import check_regular, read_json, remove_half_written, replaced, sync_file, sync_folder, writing
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import repr_short
 from bgr.utils.settings import STRICT, problems, validated
@@ -121,8 +120,8 @@ class Manifest:
         """
         with writing(folder):
             sync_folder(folder)
-            with new_file(folder / NAME, durable=True) as half:
-                half.write_text(json.dumps({"format": FORMAT, **asdict(self)}, indent=2), encoding="utf-8")
+            with replaced(folder / NAME, durable=True) as file:
+                json.dump({"format": FORMAT, **asdict(self)}, file, indent=2)
             sync_folder(folder)
 
 

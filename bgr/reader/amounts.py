@@ -1,4 +1,4 @@
-"""What the numbers of a text are numbers of: *1,541 °C*, *1.5 million dollars*, *44 BC*; and how they compare."""
+"""Numbers of a text with their units, *1,541 °C*, *1.5 million dollars*, *44 BC*, and how they compare."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 from calendar import monthrange
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -154,9 +154,7 @@ def amount_at(text: str, start: int, end: int) -> Amount | None:
 def of_one_kind(found: Sequence[Amount], texts: Sequence[str]) -> list[Amount]:
     """The amounts of several texts; one that is not of what most of them measure is replaced by the only one of its
     text that is."""
-    kinds = Counter(dimension(one.unit) for one in found)
-    most = max(kinds, key=kinds.__getitem__, default="")
-    chosen = []
+    most, chosen = main_dimension(found), []
     for one, text in zip(found, texts, strict=True):
         others = [other for other in amounts(text) if dimension(other.unit) == most]
         chosen.append(others[0] if dimension(one.unit) != most and len(others) == 1 else one)
@@ -181,6 +179,12 @@ def _period(one: Amount) -> tuple[float, float]:
     if one.date:
         return one.size, one.size if one.last is None else one.last
     return one.size, one.size + 366 / 367 if not one.unit and one.size in YEARS else one.size
+
+
+def main_dimension(found: Iterable[Amount]) -> str:
+    """What most of the amounts measure; of equally many, what the first of them does."""
+    kinds = Counter(dimension(one.unit) for one in found)
+    return max(kinds, key=kinds.__getitem__, default="")
 
 
 def dimension(unit: str) -> str:

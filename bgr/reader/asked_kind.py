@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from bgr.reader.amounts import Amount, dimension
 from bgr.utils.measures import measures
@@ -52,6 +53,7 @@ _HOW += [
 ]
 
 
+@lru_cache(maxsize=64)  # asked again for each amount of each fact
 def without_amounts(question: str) -> str:
     """A question without its numbers and what is said of them: *longer than 90 minutes* is not what it asks for."""
     rest, end = "", 0

@@ -8,11 +8,10 @@ amount of a thing that the question names, and the question says which one it wa
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bgr.reader.amounts import Amount, amounts, common_sizes, compared, dimension
+from bgr.reader.amounts import Amount, amounts, common_sizes, compared, dimension, main_dimension
 from bgr.reader.asked_kind import may_be_compared
 from bgr.reader.question_words import asks_for_most, asks_yes_or_no
 
@@ -75,9 +74,7 @@ def _distinct(question: str, facts: Sequence[str]) -> dict[int, Amount]:
     """The facts that state one amount of the kind that is compared, each with it; of several that say the same, the
     first."""
     stated = {n: one for n, fact in enumerate(facts) if (one := _only(question, fact)) is not None}
-    kinds = Counter(dimension(one.unit) for one in stated.values())
-    most = max(kinds, key=kinds.__getitem__, default="")
-    asked = _words(question)
+    most, asked = main_dimension(stated.values()), _words(question)
     kept: dict[int, Amount] = {}
     words = {n: _words(facts[n]) & asked for n, one in stated.items() if dimension(one.unit) == most}
     for n in list(words)[: MAX_COMPARED + 1]:

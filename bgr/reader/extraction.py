@@ -67,7 +67,7 @@ class Extracted:
 
 
 NOTHING = Extracted(None, "none", 0.0)
-"""What is read is of another kind than what is asked for."""
+"""No answer: the number is of another kind than what the question asks for."""
 
 
 def extract(scores: ReaderScores, texts: Sequence[FactTexts], config: ExtractiveReaderConfig) -> list[Extracted]:

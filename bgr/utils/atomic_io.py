@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import json
 import math
@@ -178,18 +179,38 @@ def new_file(path: str | Path, *, parents: bool = False, durable: bool = False, 
         try:
             yield half
             if durable:
-                with half.open("rb+") as file:
-                    os.fsync(file.fileno())
+                sync_file(half)
             half.chmod(0o666 & ~_umask())
             os.replace(half, path)
         finally:
             half.unlink(missing_ok=True)
 
 
+def sync_file(path: Path) -> None:
+    """Wait until the content of a file is on the disk; OSError if it cannot be written there."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the names in a folder are on the disk; OSError if they cannot be written there. Where the system
+    cannot do this for a folder, nothing is done."""
+    if sys.platform == "win32":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems
+            raise
+    finally:
+        os.close(handle)
+
+
 @contextmanager
-def replaced(path: str | Path) -> Iterator[IO[str]]:
+def replaced(path: str | Path, *, durable: bool = False) -> Iterator[IO[str]]:
     """A text file, with ``\\n`` at the end of lines, that replaces `path` when the block succeeds. See `new_file`."""
-    with new_file(path) as half, half.open("w", encoding="utf-8", newline="\n") as file:
+    with new_file(path, durable=durable) as half, half.open("w", encoding="utf-8", newline="\n") as file:
         yield file
 
 

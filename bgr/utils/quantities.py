@@ -20,8 +20,8 @@ _DATE = re.compile(
     rf"|(?P<m3>{_MONTH}) {_DAY.format('d3')},? {_YEAR.format('y3')})(?![\w/-])",
     re.IGNORECASE,
 )
-# Possessive and atomic, so that a text of a hundred thousand digits is not tried in every way. "4.3.2" is not read, a
-# part of it neither.
+# Possessive and atomic, so that a text of a hundred thousand digits is not tried in every way. "4.3.2" is not read,
+# nor any part of it.
 _DIGITS = r"[-−]?(?>\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?+(?:[eE][-+]?\d{1,3})?+(?!\.\d|,\d\d,)"
 _ATTACHED = r"(?:[kc]?m|[km]?g|ft|mph|km/h)(?![\w-])"
 """A unit without a space before it. After a currency an *m* is a million, which is not read."""

@@ -1,4 +1,4 @@
-"""What numbers are numbers of, and how they compare."""
+"""Numbers with their units, and how they compare."""
 
 import pytest
 
