@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from bgr.errors import CheckpointError, DataError
 from bgr.released import checkpoint_folder, collection_folder
 from bgr.retrievers.graph_hop.options import MAX_FACTS, AskOptions
+from bgr.utils.error_text import did_you_mean_path
 from bgr.utils.json_utils import text_problem
-from bgr.utils.suggest import did_you_mean_path
 from bgr.utils.text_layout import clean
 
 if TYPE_CHECKING:

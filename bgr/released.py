@@ -4,16 +4,21 @@
 pipeline = BgrPipeline.from_pretrained(checkpoint_folder())
 answer = pipeline.answer("Who directed Fargo?", Collection.open(collection_folder()))
 ```
+
+Shipped configurations are found by their names, in a checkout and in an installed wheel.
 """
 
 from __future__ import annotations
 
 import gzip
 import sys
+from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
 
 from bgr.errors import BgrError
 from bgr.utils.cache import cache_folder, writable_folder
+from bgr.utils.error_text import did_you_mean, did_you_mean_path
 from bgr.utils.hashing import hash_files
 
 RELEASED = Path(__file__).parents[1] / "checkpoints"
@@ -63,3 +68,36 @@ def _build(source: Path, folder: Path, progress: bool) -> None:
         with gzip.open(source, "rt", encoding="utf-8") as file:
             documents = [{"id": f"A{number:06}", "text": line.rstrip("\n")} for number, line in enumerate(file)]
         Collection.build(documents, folder, encoder=None, progress=progress)
+
+
+def shipped_configs() -> list[str]:
+    """Names of the shipped configurations, sorted."""
+    return sorted(path.stem for path in Path(str(files("configs"))).glob("*.yaml"))
+
+
+def find_config(name: str) -> Path:
+    """The file `name`, or the shipped configuration ``demo``, ``demo.yaml`` or ``configs/demo.yaml``; else BgrError."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    folder = Path(str(files("configs")))
+    shipped = folder / f"{path.stem}.yaml"
+    if shipped.is_file() and str(path.parent) in (".", "configs"):
+        return shipped
+    known = shipped_configs()
+    raise BgrError(f"{name}: no such config; give a file or one of: {', '.join(known)}{_hint(path, known)}")
+
+
+def _hint(path: Path, known: Sequence[str]) -> str:
+    if path.suffix or path.parent != Path():
+        return did_you_mean_path(path)
+    # baselines' configs are also looked for by the name of the baseline alone
+    return did_you_mean(path.name, known) or did_you_mean(f"baseline-{path.name}", known)
+
+
+def overrides(words: Sequence[str]) -> list[str]:
+    """Return the settings of the command line; BgrError if a word is not of the form ``--section.key=value``."""
+    unknown = [word for word in words if not word.startswith("--") or "=" not in word]
+    if unknown:
+        raise BgrError(f"unknown argument {unknown[0]!r}; settings are given as --trainer.max_epochs=3")
+    return list(words)

@@ -107,7 +107,7 @@ def test_serving_needs_the_packages_of_asking_and_serving(python, pruned_checkpo
     documents = [{"id": f"f{n}", "title": "", "text": fact} for n, fact in enumerate(FACTS)]
     Collection.build(documents, tmp_path / "films", encoder=None)
     words = ["--checkpoint", str(pruned_checkpoint), "--collection", f"films={tmp_path / 'films'}", "--port", "0"]
-    process = python("offline", "serve")("-m", "bgr.cli", "serve", *words)
+    process = python("offline", "serve")("-m", "bgr", "serve", *words)
     try:
         lines = iter(process.stderr.readline, "")
         address = next(found[0] for line in lines if (found := re.search(r"http://127\.0\.0\.1:\d+", line)))

@@ -31,7 +31,7 @@ from bgr.models.state_cache import CacheUse
 from bgr.models.truncation import Truncation, truncation_text
 from bgr.utils.atomic_io import new_file
 from bgr.utils.progress import Pace, percent, time_left
-from training.checkpoint_files import read_checkpoint
+from training.run import read_checkpoint
 
 
 class AtomicFiles(TorchCheckpointIO):

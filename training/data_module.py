@@ -27,11 +27,9 @@ from bgr.models.truncation import Truncation
 from bgr.retrievers.baselines.model import BaselineModel
 from bgr.utils.spelling import hasty as with_haste
 from training.loader import Ahead, Part, SimilarLengths, StepLoader, WholeLoader
-from training.questions.foreign_words import ForeignWords
 from training.questions.joined import joined_questions
-from training.questions.other_questions import OtherQuestion, ask_other
-from training.questions.plain_questions import plain_questions
-from training.questions.same_things import same_things
+from training.questions.plain_questions import plain_questions, same_things
+from training.questions.unanswerable import ForeignWords, OtherQuestion, ask_other
 from training.run import at_least, share
 from training.search.own_pools import own_pools
 from training.search.pools import Pools, fewer_candidates, only_gold
@@ -79,12 +77,12 @@ class BgrDataModule(LightningDataModule):
             in structure or by their words, in place of random ones; the dataset's facts need statements.
         unanswerable: also train and validate on the questions without an answer.
         beside: share of the questions of an epoch whose pool gets facts of the `database` about the same things as
-            their gold facts (`training.questions.same_things`).
+            their gold facts (`training.questions.plain_questions`).
         withheld: share of the questions of an epoch from which a gold fact is withheld
-            (`training.questions.withhold`), as further questions without an answer; of those that need all of their
+            (`training.questions.unanswerable`), as further questions without an answer; of those that need all of their
             facts.
         foreign: share of the questions of an epoch that have a word of which the data know nothing in place of one of
-            their own (`training.questions.foreign_words`), as further questions without an answer.
+            their own (`training.questions.unanswerable`), as further questions without an answer.
         collection, searcher, searched: a collection of sentences, a checkpoint that searches it for the last questions
             with an answer, and their number. Mostly (`training.search.pools.OWN_POOLS`) the candidates of such a
             question are its gold facts and the first texts that were found, in place of its own.
@@ -94,7 +92,7 @@ class BgrDataModule(LightningDataModule):
         plain: further training questions, about one statement each (`training.questions.plain_questions`), as a share
             of the others.
         other: share of the questions of an epoch that are asked for what the data never state
-            (`training.questions.other_questions`), as further questions without an answer.
+            (`training.questions.unanswerable`), as further questions without an answer.
         hasty: share of the questions of an epoch with another spelling: a typing mistake, no question mark, lower case.
         limit: number of training questions; 0 for all.
         dev_limit: number of dev questions; 0 for all.

@@ -26,12 +26,11 @@ from transformers.utils import logging as transformers_logging
 from bgr.errors import BgrError
 from bgr.models.packaged import resolve_model
 from bgr.utils.devices import fast_bfloat16, pick_device
+from bgr.utils.error_text import did_you_mean
 from bgr.utils.json_utils import repr_short
-from bgr.utils.suggest import did_you_mean
 from training.callbacks import AtomicFiles, Cached, EarlyStop, KeepCheckpoints, Report, StopAtNotFinite, Truncated
-from training.checkpoint_files import read_checkpoint
 from training.data_module import BgrDataModule
-from training.run import Run, first_process
+from training.run import Run, first_process, read_checkpoint
 
 RULE = Literal["equation", "intersection", "released", "forward", "backward", "fused"] | None
 

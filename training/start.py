@@ -8,10 +8,10 @@ from typing import Any
 
 from bgr.errors import BgrError
 from bgr.models.config import DIRECTIONS
+from bgr.released import find_config, overrides
 from bgr.retrievers.baselines.baseline_config import KINDS
 from bgr.retrievers.graph_hop.checkpoint import Settings
 from bgr.utils.atomic_io import complete_folder, share_files
-from bgr.utils.configs import find_config, overrides
 from bgr.utils.devices import check_addresses
 from training.baseline import train as baseline
 from training.lightning_cli import result_settings

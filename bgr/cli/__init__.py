@@ -21,7 +21,7 @@ import bgr
 from bgr import __version__
 from bgr.cli.parser import choose, execute, print_error
 from bgr.errors import BgrError
-from bgr.utils.os_errors import describe
+from bgr.utils.error_text import describe
 
 COMMANDS = {
     "atlas": "write the embedded knowledge base and its questions as KQA Pro files",
@@ -142,4 +142,4 @@ def child_process(words: Sequence[str]) -> dict[str, Any]:
     if ROOT not in installed:
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), environment.get("PYTHONPATH"))))
     # -P leaves the working folder off the path
-    return {"args": [sys.executable, "-P", "-m", "bgr.cli", *words], "env": environment}
+    return {"args": [sys.executable, "-P", "-m", "bgr", *words], "env": environment}

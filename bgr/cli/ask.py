@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bgr.cli.parser import Command, Output
 from bgr.retrievers.graph_hop.options import AskOptions
-from bgr.utils.probability import two_digits
-from bgr.utils.terminal import PLAIN, Paint, Style
-from bgr.utils.text_layout import clean
+from bgr.utils.text_layout import PLAIN, Paint, Style, clean, two_digits
 
 if TYPE_CHECKING:
     from bgr.reader.answer import Answer

@@ -139,7 +139,7 @@ def _gpu(options: GpuBenchOptions) -> Output:
 def _train(options: TrainBenchOptions) -> Output:
     from transformers import AutoTokenizer
 
-    from bgr.utils.configs import find_config
+    from bgr.released import find_config
     from eval.bench.models import bench_train
     from eval.bench.setting import sampled_questions, set_up_encoder, set_up_machine
     from training.retriever.timed_steps import TimedSteps
@@ -206,8 +206,8 @@ def _pairs(options: InferBenchOptions, folder: Path, machine: Machine) -> dict[s
 
     from bgr.models.config import DIRECTIONS
     from bgr.pipeline import BgrPipeline
+    from bgr.released import find_config
     from bgr.retrievers.graph_hop.checkpoint import SETTINGS
-    from bgr.utils.configs import find_config
     from bgr.utils.devices import hold_in
     from eval.bench.models import Pair
     from eval.bench.setting import set_up_encoder

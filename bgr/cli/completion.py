@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from bgr.cli.parser import Command, Group, Output, add_options
-from bgr.utils.configs import shipped_configs
+from bgr.released import shipped_configs
 from bgr.utils.options import Options, kind_of, positional
 
 

@@ -210,7 +210,7 @@ def _import(options: ImportOptions) -> Output:
 def _unseen(options: UnseenOptions) -> Output:
     from dataclasses import asdict
 
-    from bgr.data.reasongraphqa.checks.unseen import write_unseen
+    from bgr.data.reasongraphqa.checks.leakage import write_unseen
 
     found = write_unseen(options)
     counts = ", ".join(f"{split} {found.left[split]:,} ({found.out[split]:,} left out)" for split in found.left)
@@ -218,7 +218,7 @@ def _unseen(options: UnseenOptions) -> Output:
 
 
 def _database(options: DatabaseOptions) -> Output:
-    from bgr.data.reasongraphqa.construction.whole_database import write_whole_database
+    from bgr.data.reasongraphqa.construction.textual_database import write_whole_database
 
     found = write_whole_database(options)
     text = f"{options.out}: {found.dataset:,} sentences of the dataset and {found.others:,} others"

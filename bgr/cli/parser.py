@@ -43,12 +43,10 @@ from typing import Any, NoReturn
 
 from bgr.errors import BgrError
 from bgr.utils.atomic_io import without_nan
+from bgr.utils.error_text import describe, did_you_mean, is_out_of_memory, out_of_memory, system_error
 from bgr.utils.options import Options, OptionsError, flag, group_of, kind_of, option_texts, ordered_fields
-from bgr.utils.os_errors import describe, is_out_of_memory, out_of_memory, system_error
 from bgr.utils.output_lock import output_locks
-from bgr.utils.suggest import did_you_mean
-from bgr.utils.terminal import Paint
-from bgr.utils.text_layout import clean, clean_line
+from bgr.utils.text_layout import Paint, clean, clean_line
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import numpy as np
 
 from bgr.errors import DataError
 from bgr.utils.atomic_io import check_regular, writing
+from bgr.utils.error_text import problem
 from bgr.utils.json_utils import one_line
-from bgr.utils.os_errors import problem
 
 DAMAGED = (ValueError, EOFError, SyntaxError, TokenError, MemoryError, OverflowError)
 """Errors that NumPy raises for a file that is not an array; a damaged header may fail in Python's tokenizer."""

@@ -16,10 +16,10 @@ import numpy as np
 from bgr.collection import changes
 from bgr.collection.bm25 import ScoredSearch
 from bgr.collection.corpus import Corpus, Document, read_documents
-from bgr.collection.encoder_spec import EncoderSpec
 from bgr.collection.folder import Manifest, changing, check_free, hop_folders, read_manifest, tidy
 from bgr.collection.hop_index import HopIndex, check_hops
 from bgr.collection.memory import MINILM, LazyEncoder, Memory, Part, Source, Triples, read_triples
+from bgr.collection.options import EncoderSpec
 from bgr.collection.search import HybridSearch, check_subset
 from bgr.collection.segments import FolderState, Verified, forget_encoded, open_state, verify
 from bgr.collection.triples.extraction import Each, Extracted, extract_triples

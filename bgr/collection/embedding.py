@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from bgr.collection.encoder_spec import EncoderSpec, Pooling
+from bgr.collection.options import EncoderSpec, Pooling
 from bgr.collection.spread import SpreadEncoder
 from bgr.errors import BgrError, CheckpointError
 from bgr.models.loading import check_objects, without_bars

@@ -21,10 +21,10 @@ from pydantic import Field
 
 from bgr.errors import DataError
 from bgr.utils.atomic_io import check_regular, read_json, remove_half_written, replaced, sync_file, sync_folder, writing
+from bgr.utils.error_text import did_you_mean_path
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import repr_short
 from bgr.utils.settings import STRICT, problems, validated
-from bgr.utils.suggest import did_you_mean_path
 
 FORMAT = 3
 """Format of the folder; raised when older versions cannot read it, or split words differently."""

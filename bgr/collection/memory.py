@@ -13,7 +13,7 @@ import numpy as np
 from bgr.collection.bm25 import Bm25Search, ScoredSearch
 from bgr.collection.corpus import Corpus
 from bgr.collection.embedding import VectorStore, load_encoder
-from bgr.collection.encoder_spec import EncoderSpec
+from bgr.collection.options import EncoderSpec
 from bgr.collection.segments import FolderState, no_encoder, no_vectors
 from bgr.collection.spread import SpreadEncoder
 from bgr.collection.triples.index import TripleIndex

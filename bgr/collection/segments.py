@@ -27,8 +27,8 @@ from bgr.collection.word_counts import CountsFolder, WordCounts, count_words, sa
 from bgr.errors import DataError
 from bgr.utils.atomic_io import check_regular, writing
 from bgr.utils.cache import ChunkCache
+from bgr.utils.error_text import problem
 from bgr.utils.json_utils import repr_short
-from bgr.utils.os_errors import problem
 
 PASSAGES, VECTORS = "passages.jsonl", "vectors.npy"
 

@@ -13,20 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from bgr.collection import options as opt
 from bgr.collection.collection import Collection
-from bgr.collection.corpus import Corpus, Passage, load_corpus
-from bgr.collection.encoder_spec import EncoderSpec
+from bgr.collection.corpus import Corpus, Passage, load_corpus, sentence_corpus
 from bgr.collection.folder import NAME, check_free
 from bgr.collection.memory import MINILM
+from bgr.collection.options import EncoderSpec
 from bgr.collection.search import HybridSearch, Search
 from bgr.collection.segments import Verified
-from bgr.collection.sentences import sentence_corpus
 from bgr.data.multihop.load import read_corpus
 from bgr.data.reasongraphqa.io.dataset import FACTS_FILE
 from bgr.data.reasongraphqa.io.fact_records import read_facts
 from bgr.errors import DataError
 from bgr.models.truncation import truncation_text
+from bgr.utils.error_text import problem
 from bgr.utils.json_utils import repr_short
-from bgr.utils.os_errors import problem
 from bgr.utils.ray_map import RayOptions
 
 if TYPE_CHECKING:

@@ -17,9 +17,7 @@ from typing import Any
 from bgr.errors import BgrError, DataError
 from bgr.graph.layout import LINE, Arrow, Box, Marks, Picture, Texts, bends, lay_out
 from bgr.graph.rooted_graph import ROOT, Edge, RootedGraph
-from bgr.utils.probability import two_digits
-from bgr.utils.terminal import PLAIN, Paint
-from bgr.utils.text_layout import FONT, clean, text_width, wrap
+from bgr.utils.text_layout import FONT, PLAIN, Paint, clean, text_width, two_digits, wrap
 
 COLORS = {  # state: line, fill
     "root": ("#444444", "#eeeeee"),

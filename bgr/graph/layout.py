@@ -14,8 +14,7 @@ from itertools import pairwise
 import networkx as nx
 
 from bgr.graph.rooted_graph import ROOT, Edge, RootedGraph
-from bgr.utils.probability import two_digits
-from bgr.utils.text_layout import clean, wrap
+from bgr.utils.text_layout import clean, two_digits, wrap
 
 LINE = 10.5
 BOX_WIDTH, GAP_X, GAP_Y, PAD = 150.0, 52.0, 12.0, 6.0

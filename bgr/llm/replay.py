@@ -12,9 +12,9 @@ from weakref import finalize
 from bgr.errors import BgrError, DataError
 from bgr.llm.interface import Completion, Request
 from bgr.llm.packed import COLUMNS, MAGIC, WITH_FIRST, alternatives_of, read_packed
+from bgr.utils.cache import check_schema, close_whole, commit_quickly
 from bgr.utils.hashing import hash_text
 from bgr.utils.json_utils import one_line
-from bgr.utils.sqlite import check_schema, close_whole, commit_quickly
 
 APPLICATION = 0x62677272
 """SQLite's `application_id`, which distinguishes a replay cache from other databases."""

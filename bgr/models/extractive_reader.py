@@ -15,10 +15,9 @@ from torch import Tensor, nn
 from transformers import BertConfig, PretrainedConfig, PreTrainedModel
 
 from bgr.models.attention import PackedLayer, attend_jointly
-from bgr.models.encoder import SentenceStates
+from bgr.models.encoder import Projection, SentenceStates
 from bgr.models.linear import round_linears
 from bgr.models.numbers import NumberMarks
-from bgr.models.projection import Projection
 from bgr.models.ragged import Ragged, Rows
 from bgr.models.token_match import WAYS, Layout, TokenMarks, TokenMatch
 
@@ -40,9 +39,9 @@ LONGEST_SPAN = 24
 """Maximum tokens of an answer."""
 
 NAME_WAYS = 8
-"""What is known of a span that capital letters make a name: the ways of `bgr.reader.name_spans`, whether another
+"""What is known of a span that capital letters make a name: the ways of `bgr.reader.names`, whether another
 sentence of the question has it, whether none around it in its own sentence is such, and whether it is the longest that
-its sentence shares with the question, or with another fact (`bgr.reader.shared_words`)."""
+its sentence shares with the question, or with another fact (`bgr.reader.names`)."""
 
 PAIR = 64
 """Width in which the ends of a span are compared."""

@@ -12,14 +12,12 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from bgr.models.attention import Attention
-from bgr.models.completeness import Completeness
 from bgr.models.config import BgrConfig
-from bgr.models.context import Context
-from bgr.models.encoder import SentenceStates
+from bgr.models.context import Completeness, Context
+from bgr.models.encoder import Projection, SentenceStates
 from bgr.models.linear import round_linears
 from bgr.models.matcher import FactRows, Matcher, Prepared
 from bgr.models.numbers import NumberMarks
-from bgr.models.projection import Projection
 from bgr.models.pruner import Pruner
 from bgr.models.ragged import EncodedRows, Ragged, Rows, take
 from bgr.models.token_match import Layout, Links, TokenMarks, TokenMatch

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bgr.collection.corpus import Passage
 from bgr.collection.search import Search
 from bgr.errors import DataError
-from bgr.pipeline.graphs import DirectedGraphs
+from bgr.pipeline.directions import DirectedGraphs
 from bgr.reader.answer import Answer
 from bgr.reader.reader import ReaderAnswer, ReaderInput
 from bgr.retrievers.base import Query, RetrievalResult

@@ -3,24 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from tqdm import tqdm
 
+from bgr.errors import DataError
+from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Sentences, make_batch
 from bgr.models.retriever import BgrRetriever
 from bgr.models.state_cache import cache_encoded
-from bgr.pipeline.checks import check_queries
-from bgr.pipeline.graphs import DirectedGraphs
-from bgr.retrievers.base import Query, truncated_texts
-from bgr.retrievers.graph_hop.decode import EXPLORE, decode
+from bgr.retrievers.base import KEPT, Query, RetrievalResult, truncated_texts
+from bgr.retrievers.graph_hop.completeness import Refusal
+from bgr.retrievers.graph_hop.decode import EXPLORE, decode, kept_columns, unpruned
+from bgr.retrievers.graph_hop.fusion import Fusion
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
-from bgr.retrievers.graph_hop.prune import kept_columns, unpruned
+from bgr.retrievers.graph_hop.options import MAX_FACTS
+from bgr.retrievers.graph_hop.reconstruction import reconstruct
 from bgr.utils.devices import autocast, hold_in, pick_device, pick_precision
+from bgr.utils.json_utils import text_problem
 from bgr.utils.ray_map import RayOptions
+
+
+@dataclass(frozen=True)
+class DirectedGraphs:
+    """The graphs of both directions for one question, before reconstruction, the texts that one of the directions
+    truncated (`RetrievalResult.truncated`), and the candidates that one of them read, ``None`` for all."""
+
+    forward: DirectionResult
+    backward: DirectionResult
+    truncated: tuple[int, ...] = ()
+    kept: tuple[int, ...] | None = None
+
+    def merged(
+        self, rule: str, gamma: float, *, fusion: Fusion | None = None, refusal: Refusal | None = None
+    ) -> RetrievalResult:
+        """The graph by a reconstruction rule (`bgr.retrievers.graph_hop.reconstruction.reconstruct`); empty if the
+        evidence is refused."""
+        found = reconstruct(self.forward, self.backward, rule, gamma, fusion=fusion)
+        refusal = refusal or Refusal()
+        completeness = refusal.completeness(self.forward, self.backward, found.graph)
+        if completeness is not None and completeness < refusal.threshold:
+            found = replace(found, graph=EvidenceGraph())
+        details = {} if self.kept is None else {KEPT: list(self.kept)}
+        return replace(found, details=details, truncated=self.truncated, completeness=completeness)
+
 
 GROUP = 128
 """Number of questions whose sentences are encoded and kept in memory together."""
@@ -201,3 +230,33 @@ def _walk(model: BgrRetriever, read: _Read, queries: Sequence[Query], batch_size
             kept = read.kept[number]
             results.append(one if kept is None else unpruned(one, kept, len(queries[number].facts)))
     return results
+
+
+def check_queries(queries: Sequence[Query]) -> None:
+    """Check questions, and candidates where they are given.
+
+    Raises:
+        DataError: a query has no fact, more than `MAX_FACTS`, no question, or a text that is too long or not valid
+            UTF-8.
+    """
+    for number, query in enumerate(queries):
+        if not query.question.strip():
+            raise DataError(f"query {number}: the question is empty")
+    for number, query in enumerate(queries):
+        if found := text_problem(query.question):
+            raise DataError(f"query {number}: the question {found}")
+        if query.candidates is None:
+            continue
+        if not query.candidates:
+            raise DataError(f"query {number}: there are no facts")
+        if len(query.candidates) > MAX_FACTS:
+            raise DataError(f"query {number}: {len(query.candidates)} facts, allowed: {MAX_FACTS}")
+        for place, fact in enumerate(query.candidates):
+            if found := text_problem(fact):
+                raise DataError(f"query {number}: fact {place} {found}")
+
+
+def check_pool(pool: int | None) -> None:
+    """Check the number of candidates from a collection; DataError otherwise."""
+    if pool is not None and not 1 <= pool <= MAX_FACTS:
+        raise DataError(f"a pool of {pool:,} candidates, allowed: 1 to {MAX_FACTS:,}")

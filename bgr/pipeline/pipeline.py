@@ -21,9 +21,7 @@ from bgr.models.config import DIRECTIONS
 from bgr.models.pool_ranker import PoolRanker
 from bgr.models.retriever import BgrRetriever
 from bgr.pipeline.asking import correct_spelling, find_candidates, make_answer, with_facts
-from bgr.pipeline.checks import check_pool, check_queries
-from bgr.pipeline.directions import Directions
-from bgr.pipeline.graphs import DirectedGraphs
+from bgr.pipeline.directions import DirectedGraphs, Directions, check_pool, check_queries
 from bgr.pipeline.hub import find_checkpoint, upload
 from bgr.reader.answer import Answer
 from bgr.reader.loading import reader_of

@@ -13,7 +13,7 @@ from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.graph.notebook import graph_html
 from bgr.reader.reader import Span
 from bgr.utils.json_utils import repr_short
-from bgr.utils.probability import two_digits
+from bgr.utils.text_layout import two_digits
 
 
 @dataclass(frozen=True)

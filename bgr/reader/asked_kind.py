@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from bgr.reader.amounts import Amount, dimension
-from bgr.utils.measures import measures
+from bgr.utils.quantities import measures
 
 DATE = "date"
 _MONEY = {"dollar", "euro", "pound sterling"}

@@ -12,8 +12,7 @@ from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.extractive_reader import INSIDE, NAME_WAYS, Evidence
 from bgr.models.truncation import token_spans
-from bgr.reader.name_spans import WAYS, name_spans
-from bgr.reader.shared_words import Shared, shared_runs, words_of
+from bgr.reader.names import WAYS, Shared, name_spans, shared_runs, words_of
 
 Spans = list[tuple[int, int]]
 """The characters of each token of a text; ``(0, 0)`` for special tokens."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bgr.reader.asked_kind import without_amounts
-from bgr.utils.measures import measures
+from bgr.utils.quantities import measures
 
 
 def _pattern(stems: str, words: str) -> re.Pattern[str]:

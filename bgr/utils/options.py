@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from bgr.errors import BgrError
+from bgr.utils.error_text import did_you_mean
 from bgr.utils.json_utils import is_text
-from bgr.utils.suggest import did_you_mean
 
 
 class OptionsError(BgrError):

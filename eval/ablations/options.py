@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from bgr.collection.encoder_spec import Pooling
+from bgr.collection.options import Pooling
 from bgr.utils.options import Amount, File, Folder, MachineOptions, Metavar, OutFolder, Positive, option
 from eval.systems.options import ModelText, ResourceOptions, SystemText
 

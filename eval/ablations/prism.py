@@ -18,9 +18,9 @@ from bgr.retrievers.prism.evidence import Candidates, Reference
 from bgr.retrievers.prism.run import PrismSettings
 from bgr.retrievers.scope import Scope
 from bgr.utils.atomic_io import complete_folder
+from bgr.utils.error_text import did_you_mean
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import repr_short
-from bgr.utils.suggest import did_you_mean
 from eval.ablations.options import AblatePrismOptions
 from eval.ablations.prism_report import CONTEXTS, VARIANTS, write_prism
 from eval.ablations.prism_score import VariantScores, score_variant

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bgr.data.atlas.sampler.reword import Rewording
+from bgr.data.atlas.sampler.read_draft import Rewording
 from bgr.data.example import Example
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.construction.questions import Question, read_questions

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from bgr.collection.encoder_spec import EncoderOptions
+from bgr.collection.options import EncoderOptions
 from bgr.utils.options import (
     Amount,
     File,

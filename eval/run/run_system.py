@@ -21,13 +21,12 @@ from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.llm.failures import FailureLimit, failure_in
 from bgr.llm.options import MAX_FAILURE_SHARE
-from bgr.reader.passage_reader import ReadAnswer
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, star
 from bgr.utils.atomic_io import writing
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import parse_json
 from bgr.utils.workers import each_of
-from eval.run.passage_answers import Answers
+from eval.run.passage_answers import Answers, ReadAnswer
 from eval.run.question_result import QuestionResult
 
 

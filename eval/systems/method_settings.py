@@ -11,15 +11,15 @@ from typing import Any, TypeVar, get_type_hints
 import yaml
 
 from bgr.errors import BgrError, DataError
+from bgr.released import find_config
 from bgr.retrievers.bridgerag.steps import BridgeSettings
 from bgr.retrievers.gear.steps import GearSettings
 from bgr.retrievers.hipporag.steps import HippoSettings
 from bgr.retrievers.ircot.steps import IrcotSettings
 from bgr.retrievers.prism.run import PrismSettings
 from bgr.retrievers.rerank.steps import RerankSettings
-from bgr.utils.configs import find_config
+from bgr.utils.error_text import did_you_mean
 from bgr.utils.options import kind_of
-from bgr.utils.suggest import did_you_mean
 
 S = TypeVar("S")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
-from bgr.collection.encoder_spec import EncoderOptions
+from bgr.collection.options import EncoderOptions
 from bgr.errors import BgrError
 from bgr.llm.options import ServerOptions
 from bgr.utils.options import (

@@ -13,6 +13,7 @@ import numpy as np
 
 from bgr.data.multihop.assemble import MultihopData
 from bgr.errors import BgrError, DataError
+from bgr.utils.cache import cache_folder, writable_folder
 from bgr.utils.json_utils import repr_short
 from eval.systems.options import ResourceOptions
 
@@ -50,8 +51,9 @@ class Resources:
 
     @cached_property
     def collection(self) -> Collection:
-        """The corpus with its searches and triples: from a folder, or in memory with its vectors in the output folder,
-        where an interrupted encoding resumes.
+        """The corpus with its searches and triples: from a folder, or in memory. The vectors of a corpus in memory are
+        kept where the states of trainings are (`cache_folder`), or else in the output folder: an interrupted encoding
+        resumes, and other runs over the same texts encode nothing.
 
         Raises:
             DataError: the folder lacks a passage, or was built with another encoder.
@@ -60,7 +62,8 @@ class Resources:
 
         if self.options.collection is not None:
             return self._open_collection(self.options.collection)
-        cache = self.options.out / "vectors"
+        shared = cache_folder()
+        cache = self.options.out / "vectors" if shared is None or writable_folder(shared) else shared / "vectors"
         return Collection.in_memory(
             self.corpus, encoder=self.encoder, triples=lambda: self.triples, vectors_cache=cache, progress=True
         )
@@ -156,8 +159,8 @@ class Resources:
     def reader_settings(self) -> dict[str, Any]:
         """Everything that the answers of ``--reader`` depend on."""
         from bgr.llm.prompts import prompts_hash
-        from bgr.reader.passage_reader import PASSAGES
         from bgr.utils.hashing import hash_files
+        from eval.run.passage_answers import PASSAGES
 
         spec, precision = str(self.options.reader), self.options.precision
         if self._trained_reader:
@@ -168,8 +171,7 @@ class Resources:
 
     def answers(self, *, alone: bool = False) -> Answers:
         """The reader of ``--reader``; with `alone`, a trained one answers from the question alone."""
-        from bgr.reader.passage_reader import PassageReader
-        from eval.run.passage_answers import LlmAnswers, TrainedAnswers
+        from eval.run.passage_answers import LlmAnswers, PassageReader, TrainedAnswers
 
         if self._trained_reader:
             return TrainedAnswers(self._reader, self.corpus, alone=alone)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from bgr.errors import BgrError
+from bgr.utils.error_text import did_you_mean, did_you_mean_path
 from bgr.utils.json_utils import repr_short
-from bgr.utils.suggest import did_you_mean, did_you_mean_path
 
 BASELINES = ("bm25", "random")
 """Baselines that need no folder."""

@@ -93,6 +93,7 @@ def test_over_the_facts_of_each_question(given):
     ]
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("stop", [0, 1, 2])
 def test_an_interrupted_run_ends_with_the_same_bytes(given, stop, monkeypatch):
     predict(PredictOptions(**given))

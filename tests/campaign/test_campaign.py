@@ -49,8 +49,14 @@ def run(out, *words):
     return done, record
 
 
-@pytest.mark.workflow
-@pytest.mark.parametrize("parts", [("kills",), ("inputs", "replies"), ("pairs", "read-only", "memory", "changes")])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param(("kills",), marks=pytest.mark.slow),
+        pytest.param(("inputs", "replies"), marks=pytest.mark.workflow),
+        pytest.param(("pairs", "read-only", "memory", "changes"), marks=pytest.mark.slow),
+    ],
+)
 def test_a_small_part(parts, tmp_path):
     done, record = run(tmp_path, "--parts", *parts)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

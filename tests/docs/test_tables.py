@@ -100,9 +100,12 @@ def test_every_table_is_below_its_command(tables):
 
 @pytest.mark.workflow
 @pytest.mark.parametrize(("name", "number"), BLOCKS)
-def test_the_pages_have_the_tables_of_the_published_sample(tables, name, number, multihop_sample, capfd):
+def test_the_pages_have_the_tables_of_the_published_sample(
+    tables, name, number, multihop_sample, build_once, monkeypatch, capfd
+):
     if multihop_sample is None:
         pytest.skip("BGR_MULTIHOP names no folder with HippoRAG's sample")
+    monkeypatch.setenv("BGR_CACHE", str(build_once("vectors-of-tables", lambda folder: None)))  # of one corpus for all
     text = (ROOT / "docs" / name).read_text(encoding="utf-8")
     block = list(tables._BLOCK.finditer(text))[number][0]
     assert tables.remade(block) == block

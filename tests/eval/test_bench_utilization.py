@@ -21,6 +21,7 @@ def linear():
     torch.nn.functional.linear(torch.randn(64, 32), torch.randn(16, 32)).sum()
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize(("work", "products"), [(forward_backward, 3), (linear, 1)])
 def test_operations_are_counted(work, products, monkeypatch):
     monkeypatch.setattr("time.perf_counter", iter(range(1_000)).__next__)  # every piece takes a second

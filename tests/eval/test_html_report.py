@@ -85,6 +85,7 @@ needs_browser = pytest.mark.skipif(
 )
 
 
+@pytest.mark.workflow
 @needs_browser
 def test_a_browser_filters_chooses_and_draws(page, examples, imperfect):
     wanted = [
@@ -119,6 +120,7 @@ def test_a_browser_shows_an_attackers_texts_as_texts(page, examples):
     assert '<img src="x"' not in dom
 
 
+@pytest.mark.workflow
 @needs_browser
 def test_a_browser_finds_nothing(page):
     shown, _ = browse(page, "find=zzzz&question=q1&type=nonsense")

@@ -18,7 +18,7 @@ FILES = ("gear_musique", "gear_hotpotqa", "prism", "bridgerag_musique", "bridger
 def test_a_shipped_file_has_every_setting_of_its_methods(name):
     import yaml
 
-    from bgr.utils.configs import find_config
+    from bgr.released import find_config
 
     values = yaml.safe_load(find_config(name).read_text())
     found = MethodSettings.read([name])

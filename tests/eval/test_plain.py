@@ -18,8 +18,8 @@ from bgr.pipeline import BgrPipeline
 from bgr.reader.reader import ReaderAnswer
 from eval.ablations.plain import PlainAnswer, PlainStudy, ask_plain
 from eval.ablations.plain_questions import Patterns, PlainQuestion, load_patterns, plain_questions
-from training.questions.other_questions import PATTERNS as PATTERNS_OF_TRAINING
 from training.questions.plain_questions import plain_patterns
+from training.questions.unanswerable import PATTERNS as PATTERNS_OF_TRAINING
 
 PATTERNS = Patterns(
     stated={

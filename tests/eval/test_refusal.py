@@ -182,6 +182,7 @@ def test_read_back(evaluations, examples, results, tmp_path):
     assert read.predictions("mine", examples[:5]).refusals is None  # these scores are not of these questions
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -201,6 +202,7 @@ def test_damaged_refusals(change, said, evaluations, examples, tmp_path):
         read_evaluation(tmp_path)
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("value", [1.5, -0.1, True, "x"])
 def test_damaged_completeness(value, evaluations, examples, tmp_path):
     write_report(tmp_path, evaluations, examples, "mine", {})

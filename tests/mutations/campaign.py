@@ -23,7 +23,7 @@ from bgr.cli import main
 
 MANY_OR_ALL = pytest.mark.parametrize(
     "count",
-    [pytest.param(120, marks=pytest.mark.workflow), pytest.param(10**6, marks=pytest.mark.slow)],
+    [pytest.param(40, marks=pytest.mark.workflow), pytest.param(10**6, marks=pytest.mark.slow)],
     ids=["many", "all"],
 )
 """Of the cases of each kind: `.ci/run` tries many, ``-m slow`` all."""

@@ -59,9 +59,8 @@ class Stopped(Exception):
     pass
 
 
-@pytest.mark.parametrize(
-    "kind", ["grr", *(pytest.param(kind, marks=pytest.mark.workflow) for kind in ("dpr", "mdr", "ssg"))]
-)
+@pytest.mark.workflow
+@pytest.mark.parametrize("kind", ["grr", "dpr", "mdr", "ssg"])
 def test_resume_gives_the_weights_of_an_uninterrupted_run(kind, baseline_config, toy_data, tmp_path, monkeypatch):
     words = ["--model.dropout=0.2", "--checkpoint.steps=1", "--data.candidates=4"]
     whole, parts = (Run(baseline_config(kind), toy_data, tmp_path / name, words) for name in ("whole", "parts"))

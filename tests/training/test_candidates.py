@@ -1,7 +1,7 @@
 import torch
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from training.retriever.candidates import hard_columns, in_columns
+from training.retriever.module import hard_columns, in_columns
 
 GRAPHS = [EvidenceGraph([(ROOT, 3), (3, 0)]), EvidenceGraph()]
 

@@ -3,11 +3,14 @@
 import json
 import shutil
 
+import pytest
+
 from bgr import __version__
 from bgr.cli import main
 from bgr.data.reasongraphqa.io.dataset import dataset_hash
 
 
+@pytest.mark.workflow
 def test_a_run_is_not_resumed_on_other_data(config, short_data, toy_data, tmp_path, capsys):
     data, out = tmp_path / "data", tmp_path / "run"
     shutil.copytree(short_data, data)

@@ -8,10 +8,9 @@ from safetensors.torch import load_file
 
 from bgr.errors import BgrError
 from training.callbacks import AtomicFiles, Epoch
-from training.checkpoint_files import read_checkpoint
 from training.retriever.module import BgrModule
 from training.retriever.train import train_direction
-from training.run import Run
+from training.run import Run, read_checkpoint
 
 
 class Stopped(Exception):
@@ -41,19 +40,15 @@ def same(one, other):
     return all(torch.equal(one[name], other[name]) for name in one)
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize(
     "more",
     [
         [],
         pytest.param(
-            [
-                "--trainer.accumulate_grad_batches=2",
-                "--trainer.gradient_clip_val=0.1",
-                "--trainer.precision=bf16-mixed",
-            ],
-            marks=pytest.mark.workflow,
+            ["--trainer.accumulate_grad_batches=2", "--trainer.gradient_clip_val=0.1", "--trainer.precision=bf16-mixed"]
         ),
-        pytest.param(["--model.matrix_learning_rate=1e-2"], marks=pytest.mark.workflow),
+        ["--model.matrix_learning_rate=1e-2"],
     ],
     ids=["plain", "accumulated, clipped, bf16", "Muon"],
 )
@@ -80,6 +75,7 @@ def test_goes_on_inside_an_epoch(config, short_data, tmp_path, more):
     assert not (parts.home("forward") / "epochs" / "last.ckpt").exists()
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize(("minutes", "steps", "kept"), [("1e-9", 0, 2), ("0", 0, None), ("5", 2, 2), ("5", 3, None)])
 def test_by_time_and_by_steps(config, short_data, tmp_path, minutes, steps, kept):
     words = [f"--checkpoint.minutes={minutes}", f"--checkpoint.steps={steps}"]
@@ -161,6 +157,7 @@ def test_damaged_checkpoints_are_refused(tmp_path, harm):
         read_checkpoint(path)
 
 
+@pytest.mark.workflow
 def test_a_run_is_not_resumed_with_a_model_of_other_sizes(train, tmp_path, capsys):
     assert train(tmp_path / "run", "--direction=forward", epochs=1) == 0
     capsys.readouterr()

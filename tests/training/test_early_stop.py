@@ -36,6 +36,7 @@ def test_stops_when_the_score_no_longer_rises_and_stays_stopped(config, short_da
     assert [message.number for message in reports(patient)] == [4, 4]
 
 
+@pytest.mark.workflow
 def test_off_by_default(config, short_data, tmp_path):
     run = Run(config(3), short_data, tmp_path / "run", STILL)
     assert [message.number for message in reports(run)] == [1, 2, 3]

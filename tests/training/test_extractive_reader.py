@@ -66,6 +66,7 @@ def test_it_learns_to_point_and_is_exported_with_a_retriever(train, items, small
     assert record["answer"] is None or record["spans"]
 
 
+@pytest.mark.workflow
 def test_graphs_of_a_retriever_are_read_too(train, small_checkpoint, capsys):
     folder = train("--retriever", str(small_checkpoint), "--data.retrieved_limit=5", epochs=1)
     assert "retrieved exact" in capsys.readouterr().out

@@ -6,7 +6,7 @@ import pytest
 
 from bgr.data.example import Example
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from training.questions.foreign_words import ForeignWords, about_something_else
+from training.questions.unanswerable import ForeignWords, about_something_else
 
 QUESTION = "What is the capital of the country that made Persona?"
 GRAPH = EvidenceGraph([(ROOT, 0), (0, 1)])

@@ -24,7 +24,7 @@ LIMIT = 600
 def command(words, log, cores):
     """`bgr` in a new process, which shares no lock with this one; with two cores both directions run side by side."""
     return subprocess.Popen(
-        [sys.executable, "-m", "bgr.cli", *words],
+        [sys.executable, "-m", "bgr", *words],
         env={**os.environ, "OMP_NUM_THREADS": str(cores)},
         stdin=subprocess.DEVNULL,
         stdout=log,
@@ -66,7 +66,7 @@ def kill(process, rng):
     ("cores", "count"),
     [
         pytest.param(1, 1, marks=pytest.mark.workflow, id="one process"),
-        pytest.param(2, 1, marks=pytest.mark.workflow, id="side by side"),
+        pytest.param(2, 1, marks=pytest.mark.slow, id="side by side"),
         pytest.param(1, 6, marks=pytest.mark.slow, id="one process, often"),
         pytest.param(2, 6, marks=pytest.mark.slow, id="side by side, often"),
     ],

@@ -15,7 +15,8 @@ def error(capsys):
     return lines[0]
 
 
-@pytest.mark.parametrize("precision", ["32-true", pytest.param("bf16-mixed", marks=pytest.mark.workflow)])
+@pytest.mark.workflow
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
 def test_a_learning_rate_far_too_high(train, tmp_path, capsys, one_thread, precision):
     words = [f"--trainer.precision={precision}", "--checkpoint.steps=1"]
     assert train(tmp_path / "run", "--model.learning_rate=1e30", *words) == 1

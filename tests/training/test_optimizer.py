@@ -10,8 +10,7 @@ from torch import nn
 from torch.optim import AdamW
 from transformers import get_linear_schedule_with_warmup
 
-from training.muon import Muon, orthogonalized
-from training.optimizer import MuonWithAdamW, is_matrix, make_optimizer
+from training.optimizer import Muon, MuonWithAdamW, is_matrix, make_optimizer, orthogonalized
 
 
 def small_model() -> nn.Module:
@@ -116,7 +115,7 @@ def test_a_saved_state_goes_on_as_if_nothing_had_happened() -> None:
 
 @pytest.mark.parametrize("fast", [True, False])
 def test_muon_is_that_of_pytorch_up_to_rounding(fast, monkeypatch) -> None:
-    monkeypatch.setattr("training.muon.fast_bfloat16", lambda device: fast)
+    monkeypatch.setattr("training.optimizer.fast_bfloat16", lambda device: fast)
     model = small_model()
     twin = copy.deepcopy(model)
     ours = Muon(parts_of(model)[0], lr=2e-3, weight_decay=0.1)

@@ -9,7 +9,7 @@ from bgr.data.example import Example
 from bgr.data.kb.schema import Fact
 from bgr.data.reasongraphqa.io.dataset import write_dataset
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from training.questions.other_questions import INDIRECT, KINDS, _patterns, other_question
+from training.questions.unanswerable import INDIRECT, KINDS, _patterns, other_question
 from training.reader.data import ReaderDataModule
 from training.reader.targets import NOTHING
 

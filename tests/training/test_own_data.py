@@ -17,6 +17,7 @@ from training.run import Run
 OWN = Path(__file__).parents[2] / "configs" / "own.yaml"
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_the_config_starts_from_the_released_weights(direction, short_data, tmp_path):
     init = f"--model.init={checkpoint_folder()}"

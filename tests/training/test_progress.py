@@ -18,6 +18,7 @@ def every_tenth(monkeypatch):
     monkeypatch.setattr(progress, "SECONDS", 0)
 
 
+@pytest.mark.workflow
 @pytest.mark.usefixtures("every_tenth")
 def test_a_direction_reports_its_epochs_from_within(config, toy_data, tmp_path):
     messages = []

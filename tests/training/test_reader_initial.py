@@ -6,7 +6,7 @@ from transformers import BertConfig
 
 from bgr.errors import BgrError
 from bgr.models.extractive_reader import ExtractiveReaderConfig, ExtractiveReaderModel
-from training.reader.initial import start_from
+from training.reader.module import start_from
 
 ENCODER = BertConfig(vocab_size=20, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
 

@@ -8,8 +8,8 @@ from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.construction.textual_database import FactUnit
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from training.questions import same_things as module
-from training.questions.same_things import MOST, same_things
+from training.questions import plain_questions as module
+from training.questions.plain_questions import MOST, same_things
 
 FACTS = {
     "Bergman directed Persona.": Fact("P", "director", tail="B"),

@@ -76,6 +76,7 @@ def check_alike(one, other):
         assert scores[name] == pytest.approx(metrics[name], abs=1e-5), name
 
 
+@pytest.mark.workflow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_accumulated_batches(fit, direction):
@@ -98,7 +99,7 @@ def test_the_command_with_two_processes(config, toy_data, tmp_path):
         "two": ["--data.batch_size=4", "--trainer.devices=2", "--trainer.strategy=ddp", "--json"],
     }
     for name, more in runs.items():
-        command = [sys.executable, "-m", "bgr.cli", "train", "retriever", *words, "--out", str(tmp_path / name), *more]
+        command = [sys.executable, "-m", "bgr", "train", "retriever", *words, "--out", str(tmp_path / name), *more]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["forward"]["f1"] >= 0  # printed once

@@ -30,7 +30,8 @@ def stubborn_or_dying(direction, report):
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("start", ["fork", pytest.param("spawn", marks=pytest.mark.workflow)])
+@pytest.mark.workflow
+@pytest.mark.parametrize("start", ["fork", "spawn"])
 def test_a_death_is_seen_among_many_reports_and_the_other_is_ended(monkeypatch, capsys, tmp_path, start):
     monkeypatch.setenv("REPORTED", str(tmp_path / "reported"))
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))  # where a new process finds this file

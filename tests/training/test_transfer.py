@@ -146,6 +146,7 @@ def test_training_gives_the_same_weights_with_and_without_processes(data, encode
     assert scores == others
 
 
+@pytest.mark.workflow
 def test_commands_with_processes(train, write_config, short_data, tmp_path, one_thread):
     """Training, and the choices on dev afterwards."""
     assert train(tmp_path / "run", "--data.workers=1", "--direction=forward", epochs=1) == 0

@@ -130,6 +130,7 @@ def test_a_fresh_model_already_leans_to_copying():
     assert ranks[1] < 50 < ranks[0]
 
 
+@pytest.mark.workflow
 def test_a_run_is_a_checkpoint_with_card_and_measure(train, tmp_path, capsys):
     assert train("out", "--json") == 0
     metrics = json.loads(capsys.readouterr().out.strip().splitlines()[-1])

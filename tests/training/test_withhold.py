@@ -7,7 +7,7 @@ import pytest
 
 from bgr.data.example import Example
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from training.questions.withhold import can_withhold, withheld
+from training.questions.unanswerable import can_withhold, withheld
 
 
 def step(function, *inputs):

@@ -2,6 +2,9 @@
 
 The questions of a dataset are worded by its phrasebook, and hardly any of them is about one fact alone among others of
 the same thing. So a model could learn to look for the name, and only the dataset's words for a relation.
+
+The candidates of a dataset hold few other facts about what a question is about. A database holds them all, the running
+time of the film whose director is asked for: `same_things`.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +24,10 @@ from bgr.data.atlas.phrasing.phrasebook import agree, phrasebook
 from bgr.data.example import Example
 from bgr.data.kb.loading import BACKWARD, FORWARD
 from bgr.data.kb.schema import Fact
-from bgr.data.reasongraphqa.candidate_sets import fair
+from bgr.data.reasongraphqa.candidate_sets import entities_of, fair, sentences_by, topics
 from bgr.data.reasongraphqa.checks.verify import FactTable
+from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from training.questions.same_things import same_things
 
 PATTERNS = Path(__file__).with_name("plain_questions.yaml")
 """By predicate and way, questions with ``{}`` in place of a name: `forward` asks for the value or tail of the statement
@@ -155,3 +159,32 @@ def _steps(*steps: tuple[str, list[str]]) -> tuple[Mapping[str, Any], ...]:
         {"function": function, "dependencies": [number - 1] if number else [], "inputs": inputs}
         for number, (function, inputs) in enumerate(steps)
     )
+
+
+MOST = 8
+"""Maximum number of such facts of a question."""
+
+COMMON = 500
+"""Something that more sentences are about is no topic: the United States."""
+
+
+def same_things(examples: Sequence[Example], table: FactTable) -> Mapping[str, list[str]]:
+    """For each question with an answer, by its id, up to `MOST` sentences about the heads and tails of its gold facts
+    that are neither candidates nor as good as a gold fact; the same at each call.
+
+    Raises:
+        DataError: a candidate is not in the textual database, or no fact there has statements.
+    """
+    sentences, about = table.sentences, sentences_by(table, entities_of)
+    if not about:
+        raise DataError("the facts have no statements, so that it is not known what they are about")
+    found = {}
+    for example in examples:
+        if not example.answerable:
+            continue
+        gold = topics(table.units(example, node) for node in example.graph.nodes)
+        ends = dict.fromkeys(end for fact in gold for end in entities_of(fact))
+        near = dict.fromkeys(row for end in ends if len(about[end]) <= COMMON for row in about[end])
+        drawn = random.Random(f"same things {example.id}").sample([sentences[row] for row in near], len(near))
+        found[example.id] = list(islice(fair(example, drawn, table), MOST))
+    return found

@@ -18,9 +18,8 @@ from bgr.models.batching import Batch
 from bgr.models.extractive_reader import Evidence
 from bgr.reader.evidence import EvidenceTexts, FactTexts, Told, evidence_batch
 from training.data_module import BgrDataModule
-from training.questions.withhold import can_withhold
-from training.reader.noise import another, beside, with_more, without
-from training.reader.retrieved import Retrieved
+from training.questions.unanswerable import can_withhold
+from training.reader.retrieved import Retrieved, another, beside, with_more, without
 from training.reader.targets import NOTHING, Target, target_of
 from training.run import at_least, share
 
@@ -66,7 +65,7 @@ class ReaderDataModule(BgrDataModule):
         swapped: share of those in whose graph a needed fact is about something else, or says something else, so that
             there is no answer.
         plain: as in `BgrDataModule`.
-        other: share of those that are asked for what the data never state (`training.questions.other_questions`), so
+        other: share of those that are asked for what the data never state (`training.questions.unanswerable`), so
             that there is no answer.
         retrieved_limit: number of training questions that a retriever is also run for, if there is one; half of the
             time they are read from its graph.

@@ -21,10 +21,9 @@ from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.models.retriever import BgrRetriever
 from bgr.retrievers.graph_hop.checkpoint import MAX_LOG_ODDS, Settings
 from bgr.retrievers.graph_hop.completeness import Refusal, evidence_features, refusal_threshold
-from bgr.retrievers.graph_hop.decode import EXPLORE
+from bgr.retrievers.graph_hop.decode import EXPLORE, read
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
 from bgr.retrievers.graph_hop.likelihood import DirectionResult, graph_at
-from bgr.retrievers.graph_hop.prune import read
 from bgr.retrievers.graph_hop.reconstruction import BIDIRECTIONAL, GAMMAS, reconstruct
 from bgr.utils.devices import autocast
 from bgr.utils.progress import progress_bar

@@ -1,4 +1,6 @@
-"""Lightning module of one direction of the retriever."""
+"""Lightning module of one direction of the retriever. In training it sees the candidates that the pruner would let
+through, and all gold facts.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +12,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.models.batching import Batch
 from bgr.models.config import BgrConfig
+from bgr.models.pruner import best_columns
 from bgr.models.retriever import BgrRetriever, EncodedBatch
 from bgr.retrievers.graph_hop.checkpoint import load_ranker, load_retriever
-from bgr.retrievers.graph_hop.decode import decode
-from bgr.retrievers.graph_hop.prune import kept_columns
+from bgr.retrievers.graph_hop.decode import decode, kept_columns
 from training.base_module import RetrievalModule
 from training.data_module import TrainingBatch
-from training.retriever.candidates import hard_columns, in_columns
 from training.retriever.loss import LOSSES, completeness_loss, gold_levels, gold_logits, gold_relevance, pruner_loss
 
 COMPLETENESS_WEIGHT = 0.4
@@ -122,3 +123,25 @@ class BgrModule(RetrievalModule):
         for example, row, result in zip(batch.examples, kept, decode(self.model, encoded), strict=True):
             if example.answerable:
                 self.note_dev(result.graph.relabel(dict(enumerate(row))), example)
+
+
+def hard_columns(scores: Tensor, graphs: Sequence[EvidenceGraph], most: int) -> Tensor:
+    """All gold facts of each question, and others with the best scores, at most `most` together.
+
+    *Shape:* ``scores [q, c]``, −inf where there is no candidate → ``[q, k]`` in the order of the candidates, padded
+    with −1; ``k`` is `most`, or more if a graph has more facts.
+    """
+    if scores.shape[1] <= most:
+        return best_columns(scores, scores.shape[1])
+    scores = scores.clone()
+    for row, graph in enumerate(graphs):
+        scores[row, list(graph.nodes)] = torch.finfo(scores.dtype).max
+    return best_columns(scores, max([most, *(len(graph.nodes) for graph in graphs)]))
+
+
+def in_columns(graph: EvidenceGraph, columns: Sequence[int], *, whole: bool = True) -> EvidenceGraph:
+    """The graph over the candidates `columns`, numbered by their place. Unless it must be `whole`, edges of other
+    candidates, and what only they lead to, are dropped."""
+    places = {ROOT: ROOT, **{column: place for place, column in enumerate(columns) if column >= 0}}
+    edges = [(a, b) for a, b in graph.edges if whole or (a in places and b in places)]
+    return EvidenceGraph.reachable((places[a], places[b]) for a, b in edges)

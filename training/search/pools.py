@@ -10,9 +10,7 @@ from typing import NamedTuple
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.candidate_sets import CandidateSets
 from bgr.graph.evidence_graph import EvidenceGraph
-from training.questions.foreign_words import about_something_else
-from training.questions.other_questions import OtherQuestion
-from training.questions.withhold import can_withhold, withheld
+from training.questions.unanswerable import OtherQuestion, about_something_else, can_withhold, withheld
 
 OWN_POOLS = 0.8
 """How often a question that was searched for has its own pool in training."""

@@ -24,10 +24,9 @@ from bgr import __version__
 from bgr.models.seq2seq import load_seq2seq
 from bgr.utils.checksums import remove_sums
 from training.callbacks import Reporter, StopAtNotFinite, to_stderr
-from training.checkpoint_files import read_checkpoint
 from training.lightning_cli import fit, lightning_cli
 from training.optimizer import make_optimizer, with_schedule
-from training.run import Run, at_least, check_folder, prepare_folder, share
+from training.run import Run, at_least, check_folder, prepare_folder, read_checkpoint, share
 from training.seq2seq.data import IGNORED, Batch
 
 FOCUS = 8.0

@@ -27,9 +27,9 @@ from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.options import MAX_FAILURE_SHARE
 from bgr.llm.structured import TEXT, list_of, object_of, parse_object, row_of
 from bgr.llm.usage import Usage
+from bgr.utils.cache import check_schema, close_whole, commit_quickly
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import is_text, one_line
-from bgr.utils.sqlite import check_schema, close_whole, commit_quickly
 from bgr.utils.workers import each_of
 
 STEP = "triples.extract"

@@ -17,7 +17,6 @@ from typing import Any
 
 from tqdm import tqdm
 
-from bgr.data.atlas.hand_worded import HAND_WORDED, hand_worded
 from bgr.data.atlas.sampler.sampler import sample_questions
 from bgr.data.atlas.sources.chemicals import add_compounds, choose_compounds, read_compounds
 from bgr.data.atlas.sources.elements import ELEMENTS_QUERY, add_elements
@@ -27,11 +26,17 @@ from bgr.data.atlas.sources.languages import add_languages, choose_languages
 from bgr.data.atlas.sources.packages import open_sqlite, package_versions
 from bgr.data.atlas.sources.places import add_world, choose_airports, choose_cities, read_world
 from bgr.data.atlas.statements import KnowledgeBuilder
+from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.kb.program import Program
 from bgr.data.options import AtlasOptions
-from bgr.errors import DataError
-from bgr.utils.atomic_io import output_folder
+from bgr.errors import DataError, ProgramError
+from bgr.utils.atomic_io import output_folder, read_json
 from bgr.utils.hashing import hash_file
+
+HAND_WORDED = "hand_worded.json"
+"""Questions worded by a reader of the program and not by the templates: they show how well a model that was trained on
+the templates' words understands other words."""
 
 MIN_SIZE = 3_000
 _FILES = ("kb.json", "train.json", "val.json", HAND_WORDED)
@@ -180,3 +185,21 @@ def _pieces(content: Any, levels: int) -> Iterator[str]:
         yield ("," if number else opening) + ("" if key is None else json.dumps(key, ensure_ascii=False) + ":")
         yield from _pieces(entry, levels - 1)
     yield closing if content else opening + closing
+
+
+def hand_worded(kb: KnowledgeBase) -> list[dict[str, Any]]:
+    """The questions that have their answer in this knowledge base, in KQA Pro's form.
+
+    All of them have it in the core of the default size; a base of another size may lack an entity, or have more facts.
+    """
+    executor = Executor(kb)
+    records = read_json(Path(__file__).with_name(HAND_WORDED))
+    return [record for record in records if _answer(executor, record) in (record["answer"], [record["answer"]])]
+
+
+def _answer(executor: Executor, record: dict[str, Any]) -> str | list[str] | None:
+    program = Program.from_json(record["program"])
+    try:
+        return executor.answer(program)
+    except ProgramError:
+        return None

@@ -14,9 +14,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from bgr.data.json_stream import JsonText, open_json
 from bgr.data.kb.schema import Qualifiers, Statement, Value
 from bgr.errors import DataError
-from bgr.utils.json_stream import JsonText, open_json
 from bgr.utils.json_utils import is_text, repr_short
 
 FORWARD, BACKWARD = "forward", "backward"

@@ -1,15 +1,19 @@
-"""The candidates of a question that names none: its evidence, near texts of the collection, and random ones."""
+"""The candidates of a question that names none: its evidence, near texts of the collection, and random ones; on request
+without a fact of the evidence, so that the others do not answer the question.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from random import Random
 
 from bgr.collection.bm25 import ScoredSearch
 from bgr.collection.corpus import Corpus
+from bgr.data.example import Example
 from bgr.data.own.label import Labelled
 from bgr.data.own.links import holds
+from bgr.graph.evidence_graph import EvidenceGraph
 
 NEAR = 0.5
 """Share of the distractors that are near to the question by their words; the others are random."""
@@ -66,3 +70,35 @@ class Candidates:
         rows = zip(hits.indices.tolist(), hits.scores.tolist(), strict=True)
         texts = (self.corpus[row].whole.strip() for row, score in rows if score > 0)
         return [text for text in dict.fromkeys(texts) if text]
+
+
+def withheld(examples: Sequence[Example], share: float, seed: int, ids: Collection[str]) -> list[Example]:
+    """Copies of a `share` of the examples with evidence, each without one random fact of it, and without an answer.
+
+    If another candidate has the answer, it may replace what is withheld; such examples are not copied. So the result
+    may be shorter than the share, which is rounded up.
+
+    Args:
+        ids: ids that are taken.
+    """
+    draw = Random(f"{seed}|withheld")
+    able = [one for one in examples if one.graph.nodes and len(one.facts) > 1 and not _elsewhere(one)]
+    wanted = -int(-share * sum(one.answerable for one in examples) // 1)
+    return [_without_a_fact(one, draw, ids) for one in draw.sample(able, min(wanted, len(able)))]
+
+
+def _elsewhere(one: Example) -> bool:
+    """Whether a candidate that is not evidence has the answer."""
+    evidence = set(one.graph.nodes)
+    return any(holds(text, one.answer) for number, text in enumerate(one.facts) if number not in evidence)
+
+
+def _without_a_fact(one: Example, draw: Random, ids: Collection[str]) -> Example:
+    nodes = one.graph.nodes
+    gone = draw.choice(nodes)
+    id = f"{one.id}-withheld"
+    while id in ids:
+        id += "+"
+    facts = tuple(text for number, text in enumerate(one.facts) if number != gone)
+    missing = "one" if len(nodes) > 1 else "all"
+    return replace(one, id=id, facts=facts, graph=EvidenceGraph(), answer="", missing=missing)

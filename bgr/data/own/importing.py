@@ -12,11 +12,10 @@ from typing import Any
 from bgr.collection.collection import Collection
 from bgr.data.example import Example
 from bgr.data.options import ImportOptions
-from bgr.data.own.candidates import Candidates
+from bgr.data.own.candidates import Candidates, withheld
 from bgr.data.own.label import Labelled, Labels, Teacher, label_questions
 from bgr.data.own.schema import LEVELS, OwnQuestion, question_key, read_questions
 from bgr.data.own.splits import assign_splits, grouped, shared_between
-from bgr.data.own.withhold import withheld
 from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import write_dataset
 from bgr.errors import BgrError, DataError

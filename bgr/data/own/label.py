@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from bgr.data.own.links import Linker, linked
+from bgr.data.own.links import Linker, guess_chain, linked
 from bgr.data.own.schema import OwnQuestion
-from bgr.data.own.weak import guess_chain
 from bgr.data.reasongraphqa.construction.questions import MAX_FACTS
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.metrics.answers import answer_em, answer_match

@@ -1,9 +1,12 @@
-"""Decoding: all live paths of all questions of a batch advance together, one level at a time."""
+"""Decoding: all live paths of all questions of a batch advance together, one level at a time, over the candidates that
+the pruner lets through. The result is over all candidates.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
@@ -11,6 +14,8 @@ from torch import Tensor
 
 from bgr.graph.dag import graph_of
 from bgr.graph.evidence_graph import ROOT, Edge
+from bgr.models.batching import Batch
+from bgr.models.pruner import best_columns
 from bgr.models.retriever import ROOT_COLUMN, BgrRetriever, EncodedBatch, Paths
 from bgr.retrievers.graph_hop.likelihood import FLOOR, DirectionResult, Path, Step
 
@@ -163,3 +168,39 @@ def _finish(
     if dropped:
         limits.add("cycle")
     return DirectionResult(graph, tuple(sorted(limits)), odds=odds, steps=steps, completeness=completeness)
+
+
+LIMIT = "candidates"
+"""Name of the limit of a question that has more candidates than are read."""
+
+
+@torch.inference_mode()
+def kept_columns(model: BgrRetriever, batch: Batch) -> Tensor | None:
+    """The candidates of each question that the model reads: ``[q, k]`` indices padded with −1, ``None`` for all."""
+    most = model.config.prune
+    if not most or batch.candidates.shape[1] <= most:
+        return None
+    return best_columns(model.prune(batch.questions, batch.facts, batch.candidates)[-1], most)
+
+
+@torch.inference_mode()
+def read(
+    model: BgrRetriever, batch: Batch, *, threshold: float | None = None, explore: float = 0.0
+) -> list[DirectionResult]:
+    """The results of a batch of questions; arguments as of `decode`."""
+    columns = kept_columns(model, batch)
+    kept = batch if columns is None else batch.keep(columns)
+    encoded = model.encode_batch(kept.questions, kept.facts, kept.candidates)
+    found = decode(model, encoded, threshold=threshold, explore=explore)
+    if columns is None:
+        return found
+    numbers = [[column for column in row if column >= 0] for row in columns.tolist()]
+    counts = (batch.candidates >= 0).sum(1).tolist()
+    return [unpruned(*each) for each in zip(found, numbers, counts, strict=True)]
+
+
+def unpruned(result: DirectionResult, kept: list[int], count: int) -> DirectionResult:
+    """The result over all `count` candidates of a question, of one over those that were kept."""
+    if len(kept) == count:
+        return result
+    return replace(result.relabel(kept), limits=tuple(sorted({*result.limits, LIMIT})))

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bgr.collection.corpus import Passage
-from bgr.collection.sentences import split_sentences
+from bgr.collection.corpus import Passage, split_sentences
 from bgr.llm.interface import Message, Request
 from bgr.llm.language_model import ParsedReply, Reply, failed
 from bgr.llm.prompts import Prompts

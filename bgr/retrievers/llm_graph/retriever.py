@@ -12,9 +12,8 @@ from bgr.llm.interface import Message, Request
 from bgr.llm.language_model import LanguageModel, Reply, failed
 from bgr.llm.usage import Usage
 from bgr.retrievers.base import Query, RetrievalResult, Retriever
-from bgr.retrievers.llm_graph.forms import Form, Numbers
+from bgr.retrievers.llm_graph.forms import Form, Numbers, repair
 from bgr.retrievers.llm_graph.prompts import DEFAULT, LlmGraphSettings, clip, fact_line, prompt
-from bgr.retrievers.llm_graph.repair import repair
 from bgr.retrievers.llm_graph.shots import choose_shots, shot_texts
 
 CONTEXT, CLIPPED, SHOTS, EDGES = "context", "clipped", "shots", "edges"

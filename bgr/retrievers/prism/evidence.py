@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from bgr.collection.corpus import Corpus, Passage
-from bgr.collection.sentences import split_sentences
+from bgr.collection.corpus import Corpus, Passage, split_sentences
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 
 Sentences = Mapping[str, Sequence[str]] | Callable[[Passage], Sequence[str]]

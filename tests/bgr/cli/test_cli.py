@@ -91,7 +91,7 @@ def test_the_steps_of_the_demo_are_valid_and_not_repeated(toy_data, tmp_path, mo
     steps = []
 
     def run(args, **_):
-        steps.append(args[args.index("bgr.cli") + 1 :])
+        steps.append(args[args.index("bgr") + 1 :])
         return subprocess.CompletedProcess(args, 0)
 
     monkeypatch.setattr(demo.subprocess, "run", run)

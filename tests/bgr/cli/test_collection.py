@@ -268,6 +268,7 @@ def test_a_full_disk(tmp_path, good, refused):
     assert "7 files of" in good("verify", tmp_path / "index")
 
 
+@pytest.mark.workflow
 def test_milvus(tmp_path, folder, encoder_folder, good, refused, misused):
     pytest.importorskip("milvus_lite", reason="milvus-lite is not installed (pip install pymilvus milvus-lite)")
     there = ["--milvus", tmp_path / "m.db", "--encoder", encoder_folder]

@@ -43,8 +43,15 @@ def answers(*_):
     return ["ablate", "answers"]
 
 
-@pytest.mark.workflow
-@pytest.mark.parametrize(("command", "calls"), [(compare, 40), (prism, 40), (bridgerag, 15), (answers, 6)])
+@pytest.mark.parametrize(
+    ("command", "calls"),
+    [
+        pytest.param(compare, 40, marks=pytest.mark.workflow),
+        pytest.param(prism, 40, marks=pytest.mark.slow),
+        pytest.param(bridgerag, 15, marks=pytest.mark.slow),
+        pytest.param(answers, 6, marks=pytest.mark.slow),
+    ],
+)
 def test_no_finished_call_is_made_again(command, calls, tmp_path, capitals, schema_server, encoder_folder):
     capitals(QUESTIONS)
     words = command(tmp_path, encoder_folder)

@@ -113,6 +113,7 @@ SAID = ("schema", "one of two")
 """An unusable reply is cached like any other unless it is empty, and costs a second call."""
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_costs_its_own_question_only(fault, run, chat_server, tmp_path):
     ill = True

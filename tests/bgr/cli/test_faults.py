@@ -60,7 +60,7 @@ QUICK = {"limit": ("bm25+gear", "llm-edges", "reader"), "schema": tuple(SYSTEMS)
 the backend, and have tests of their own."""
 
 PAIRS = [
-    pytest.param(system, fault, marks=() if system in QUICK.get(fault, ()) else pytest.mark.workflow)
+    pytest.param(system, fault, marks=pytest.mark.workflow if system in QUICK.get(fault, ()) else pytest.mark.slow)
     for system in SYSTEMS
     for fault in FAULTS
 ]

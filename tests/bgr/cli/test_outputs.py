@@ -171,7 +171,7 @@ def test_an_error_of_the_system_is_one_line(error, line, monkeypatch, capsys, tm
 
 def run_bgr(words, *before, **options):
     return subprocess.run(
-        [*before, sys.executable, "-m", "bgr.cli", *map(str, words)],
+        [*before, sys.executable, "-m", "bgr", *map(str, words)],
         stderr=subprocess.PIPE,
         text=True,
         timeout=120,
@@ -198,6 +198,7 @@ def test_a_reader_that_has_gone_is_quiet():
     assert (done.returncode, done.stderr) == (1, "")
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("command", ["atlas", "export", "convert"])
 def test_a_full_disk_is_one_line_and_leaves_nothing(command, tmp_path, request):
     out = tmp_path / "out"

@@ -11,7 +11,7 @@ import pytest
 from bgr.cli import ROOT, demo
 
 SCRIPT = str(Path(sys.executable).with_name("bgr"))
-WAYS = {"bgr": [SCRIPT], "-m bgr": [sys.executable, "-m", "bgr"], "-m bgr.cli": [sys.executable, "-m", "bgr.cli"]}
+WAYS = {"bgr": [SCRIPT], "-m bgr": [sys.executable, "-m", "bgr"]}
 
 
 @pytest.fixture
@@ -30,6 +30,7 @@ def call(way, *words):
     return subprocess.run([*WAYS[way], *map(str, words)], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("words", ["evaluate", "train retriever", "bench kopl", "demo"])
 def test_help_in_a_folder_with_packages_of_the_same_names(own_folder, way, words):

@@ -131,7 +131,7 @@ def test_the_first_passages_alone_and_then_the_rest(bgr, extract, model):
 @pytest.mark.workflow
 def test_killed_and_run_again(tmp_path, bgr, extract, model):
     """Killed by kill -9 at the fourth call; the calls before it, whose replies are kept by then, are not made again."""
-    command = [sys.executable, "-m", "bgr.cli", *map(str, extract), "--concurrency", "1"]
+    command = [sys.executable, "-m", "bgr", *map(str, extract), "--concurrency", "1"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
 
         def kill():

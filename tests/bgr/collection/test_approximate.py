@@ -53,6 +53,7 @@ def test_saved_and_opened_it_is_the_same(near, vectors, tmp_path):
     assert Approximate.open(tmp_path / "nothing", *vectors.shape) is None
 
 
+@pytest.mark.workflow
 def test_the_same_vectors_give_the_same_index(near, vectors):
     again = Approximate.build(vectors, near.form)
     assert np.array_equal(again.codes, near.codes)

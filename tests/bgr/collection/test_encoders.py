@@ -14,8 +14,7 @@ import torch
 from bgr.collection.collection import Collection
 from bgr.collection.embedding import SentenceEncoder, load_encoder
 from bgr.collection.embedding_server import EmbeddingServer, vectors_of
-from bgr.collection.encoder_spec import EncoderOptions, EncoderSpec
-from bgr.collection.options import SearchOptions, UploadOptions
+from bgr.collection.options import EncoderOptions, EncoderSpec, SearchOptions, UploadOptions
 from bgr.collection.vectors import encode_queries
 from bgr.errors import BgrError, CheckpointError, DataError
 from bgr.utils.options import OptionsError
@@ -141,6 +140,7 @@ def test_a_collection_by_a_server(server, tmp_path):
         Collection.open(tmp_path / "made", encoder=f"{server.url}#other")
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize(
     "fault", [(503, "busy", {}), (429, "{}", {"Retry-After": "0"}), (200, "[]", {}), (200, '{"data": [{}]}', {})]
 )
@@ -150,6 +150,7 @@ def test_passing_faults_are_waited_out(server, fault):
     assert len(server.seen) == 3
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize(
     ("fault", "said"),
     [

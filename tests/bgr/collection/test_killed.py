@@ -164,7 +164,7 @@ def is_writing(folder):
     return any(name not in (manifest.read_text() if manifest.exists() else "") for name in found)
 
 
-@pytest.mark.workflow
+@pytest.mark.slow
 def test_a_large_build_and_addition_end_with_the_same_bytes(at_size):
     expected, found = at_size("whole", None, None), at_size("killed", is_encoding, is_writing)
     assert found.keys() == expected.keys()

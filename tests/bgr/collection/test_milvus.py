@@ -81,6 +81,7 @@ def check_all(uri, encoder):
     assert [len(hits.indices) for hits in search.search(QUERIES, 0)] == [0, 0, 0]
 
 
+@pytest.mark.workflow
 def test_a_local_database_answers_as_memory_does(tmp_path, encoder, monkeypatch):
     pytest.importorskip("milvus_lite", reason="milvus-lite is not installed")
     monkeypatch.setattr(milvus_collection, "ROWS", 25)
@@ -116,6 +117,7 @@ def test_what_cannot_be_inserted_leaves_the_old_collection(local, encoder):
     assert again.search(["fact 3"], 1)[0].indices.tolist() == [3]
 
 
+@pytest.mark.workflow
 def test_an_interrupted_build_is_not_complete(local, encoder):
     with pytest.raises(ZeroDivisionError):
         MilvusSearch.build(local, CORPUS, lambda texts: encoder(texts) if texts == [""] else 1 / 0, key="hash")

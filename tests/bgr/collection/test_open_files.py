@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 START = """
 import os, resource, sys
 sys.path.insert(0, sys.argv[1])
@@ -58,9 +60,11 @@ def run(code, folder):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.workflow
 def test_many_additions_and_a_compaction_with_few_open_files(tmp_path):
     run(MANY, tmp_path / "index")
 
 
+@pytest.mark.workflow
 def test_too_many_open_files_are_no_damage(tmp_path):
     run(NONE_LEFT, tmp_path / "index")

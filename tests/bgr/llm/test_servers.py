@@ -209,6 +209,7 @@ EXTRACTION_FAULTS = {
 }
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("fault", EXTRACTION_FAULTS)
 def test_an_extraction_stops_in_one_line_or_survives_and_ends_as_without_the_fault(served, tmp_path, fault):
     corpus = Corpus(Passage(str(n), f"Title {n}", f"Passage {n} of some words.") for n in range(12))
@@ -233,6 +234,7 @@ def test_an_extraction_stops_in_one_line_or_survives_and_ends_as_without_the_fau
     assert (found.triples, found.entities, found.failures) == (clean.triples, clean.entities, {})
 
 
+@pytest.mark.workflow
 def test_an_extraction_goes_side_by_side(served, tmp_path):
     """A slow passage holds no other back."""
     corpus = Corpus(Passage(str(n), f"Title {n}", f"Passage {n} of some words.") for n in range(40))

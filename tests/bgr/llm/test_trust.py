@@ -21,6 +21,7 @@ QUESTION = Request("step", (Message("user", "Who?"),))
 KEY = "sk-proj-0123456789abcdefWXYZ"
 
 
+@pytest.mark.workflow
 def test_a_server_that_never_answers_is_given_up():
     with socket.socket() as silent:  # it accepts, and says nothing
         silent.bind(("127.0.0.1", 0))

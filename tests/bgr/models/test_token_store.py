@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from bgr.collection.hop_index import TokenStore
 from bgr.errors import DataError
 from bgr.models.batching import Sentences
-from bgr.models.token_store import TokenStore
 
 TEXTS = ["Paris lies in France .", "Persona", "", "Persona was made in Sweden by Bergman .", "Rome lies in Italy ."]
 

@@ -4,7 +4,7 @@ import pytest
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.pipeline.asking import make_answer
-from bgr.pipeline.graphs import DirectedGraphs
+from bgr.pipeline.directions import DirectedGraphs
 from bgr.reader.reader import ReaderAnswer, ReaderInput
 from bgr.retrievers.base import RetrievalResult
 from bgr.retrievers.graph_hop.likelihood import DirectionResult

@@ -90,6 +90,7 @@ def cut(connection):
 # ---- slow and vanishing clients
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize(
     "sent", [b"", b"GET /v1/health HTT", b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\nX-Slow: "]
 )
@@ -114,6 +115,7 @@ def test_headers_that_come_drop_by_drop(sources):
             drip()
 
 
+@pytest.mark.workflow
 def test_a_second_request_has_its_own_time_for_headers(sources):
     with run_server(sources, connection={"header_seconds": 1.0}) as server, connected(server) as slow:
         request = b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -127,6 +129,7 @@ def test_a_second_request_has_its_own_time_for_headers(sources):
         assert cut(slow)
 
 
+@pytest.mark.workflow
 def test_a_question_that_takes_long_is_not_cut(sources, gate):
     with run_server(sources, more={"gate": gate}, connection={"header_seconds": 0.2}) as server:
         timer = threading.Timer(0.8, gate.open.set)
@@ -134,6 +137,7 @@ def test_a_question_that_takes_long_is_not_cut(sources, gate):
         assert ask(server.client, system="gate").status_code == 200
 
 
+@pytest.mark.workflow
 def test_a_response_that_is_not_read(sources):
     """The response has the documents of the collection, more than the buffers of both sides hold."""
     texts = [f"{number} " + 20_000 * "a " for number in range(400)]
@@ -155,6 +159,7 @@ def test_a_response_that_is_not_read(sources):
         assert time.monotonic() - began < 4  # not cut as an idle connection
 
 
+@pytest.mark.workflow
 def test_clients_that_vanish_leave_no_files_no_work_and_no_log(sources, gate, monkeypatch, caplog):
     with run_server(sources, more={"gate": gate}) as server:
         worker, futures = server.service.worker, []
@@ -201,6 +206,7 @@ def loading(sources, *names):
     return load
 
 
+@pytest.mark.workflow
 def test_a_reload_without_a_lost_request(sources, monkeypatch):
     """Clients ask all the time; the answers change from the first models to the last, and none fails."""
     monkeypatch.setenv("BGR_TOKEN", "t")

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from bgr.data.json_stream import read_items
 from bgr.errors import CheckpointError, DataError
 from bgr.graph.evidence_graph import ROOT
 from bgr.retrievers.llm_graph.forms import MAX_READ, Numbers, arrows
 from bgr.utils.checksums import SUMS, read_sums
-from bgr.utils.json_stream import read_items
 from bgr.utils.json_utils import unique_keys
 
 PIECES = st.sampled_from(

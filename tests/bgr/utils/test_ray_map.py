@@ -80,6 +80,7 @@ def test_paths_are_absolute_and_other_texts_stay(tmp_path, monkeypatch):
     assert anywhere("smollm2") == "smollm2"
 
 
+@pytest.mark.workflow
 def test_no_cluster_answers():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

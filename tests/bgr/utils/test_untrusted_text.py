@@ -11,6 +11,7 @@ import pytest
 from bgr.ask import read_sentences
 from bgr.cli import main
 from bgr.collection.corpus import load_corpus, read_documents
+from bgr.data.json_stream import read_items
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split
 from bgr.data.reasongraphqa.io.fact_records import read_facts
 from bgr.errors import BgrError, DataError
@@ -19,7 +20,6 @@ from bgr.pipeline import BgrPipeline
 from bgr.retrievers.graph_hop.checkpoint import load_ranker
 from bgr.retrievers.graph_hop.options import AskOptions
 from bgr.utils.atomic_io import read_json
-from bgr.utils.json_stream import read_items
 from bgr.utils.json_utils import MAX_TEXT, parse_json
 from bgr.utils.options import OptionsError
 from training.seq2seq.reader import ReaderData

@@ -11,6 +11,7 @@ from bgr.data.reasongraphqa.checks.verify import FactTable
 pytestmark = pytest.mark.workflow
 
 
+@pytest.mark.slow
 def test_clients_and_a_full_queue(split_films, pruned_checkpoint, tmp_path, capsys):
     Collection.build(FactTable.read(split_films).sentences, tmp_path / "facts", encoder=None)
     words = ["--checkpoint", pruned_checkpoint, "--data", split_films, "--collection", tmp_path / "facts"]

@@ -93,6 +93,7 @@ def test_a_system_that_always_fails(sets, examples):
         measure({"p": Pruning(examples, most=5)}, examples, sets, settings_of([9], ["bm25"]))
 
 
+@pytest.mark.workflow
 def test_the_peak_of_a_block_is_measured_each_time():
     for megabytes in (400, 200, 400):
         with PeakMemory(torch.device("cpu")) as memory:

@@ -276,6 +276,7 @@ def test_questions_to_a_server_go_side_by_side(tmp_path, data, good, scripted):
     assert logged[-1] == "q1"
 
 
+@pytest.mark.workflow
 def test_too_many_failed_questions_stop_the_run_which_resumes(tmp_path, data, good, scripted):
     path = tmp_path / "r.jsonl"
     line = (

@@ -12,11 +12,10 @@ from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.interface import Backend, Completion
 from bgr.llm.language_model import Llm
 from bgr.llm.usage import Usage
-from bgr.reader.passage_reader import PassageReader
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, ranked_nodes
 from bgr.retrievers.scope import Scope
 from bgr.retrievers.search import SearchRetriever, TwoStage
-from eval.run.passage_answers import LlmAnswers
+from eval.run.passage_answers import LlmAnswers, PassageReader
 from eval.run.passage_scores import cut
 from eval.run.run_system import Bound, ResultLog, System, run_system
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bgr.data.atlas.phrasing.choice import Wordings
 from bgr.data.atlas.phrasing.phrasebook import (
     OPERATOR_SLOTS,
     Phrasebook,
+    Wordings,
     agree,
     brief,
     fill,

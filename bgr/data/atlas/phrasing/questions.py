@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from bgr.data.atlas.phrasing.choice import LONG
 from bgr.data.atlas.phrasing.nouns import NounPhrases, Piece
-from bgr.data.atlas.phrasing.phrasebook import Phrasebook, agree, fill, sentence
+from bgr.data.atlas.phrasing.phrasebook import LONG, Phrasebook, agree, fill, sentence
 from bgr.data.atlas.question_tree import Condition, Description, Draft
 
 _SLOTS = {"greater": "more", "less": "lower", "largest": "most", "smallest": "least"}

@@ -12,8 +12,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bgr.data.atlas.sources.compound_families import compound_family
-from bgr.data.atlas.sources.compound_names import agrees_with_state, confirmed_formula, parse_formula, usual_names
+from bgr.data.atlas.sources.compound_names import (
+    agrees_with_state,
+    compound_family,
+    confirmed_formula,
+    parse_formula,
+    usual_names,
+)
 from bgr.data.atlas.sources.packages import package_file
 from bgr.data.atlas.statements import KnowledgeBuilder
 from bgr.errors import DataError

@@ -16,9 +16,8 @@ from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.construction.candidate_base import CandidateBase
 from bgr.data.reasongraphqa.construction.interference import Draft, Encoder, Interference
-from bgr.data.reasongraphqa.construction.mixture import THIRDS, Mixture
 from bgr.data.reasongraphqa.construction.questions import MALFORMED, Dropped, Grounded, Question, ground, grouped
-from bgr.data.reasongraphqa.construction.recipe import RECIPES
+from bgr.data.reasongraphqa.construction.recipe import RECIPES, THIRDS, Mixture
 from bgr.data.reasongraphqa.construction.rivals import RivalFinder
 from bgr.data.reasongraphqa.construction.split_questions import (
     check_phrasings,

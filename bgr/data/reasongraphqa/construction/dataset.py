@@ -13,9 +13,8 @@ from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.options import PACKAGED, BuildOptions
 from bgr.data.reasongraphqa.checks.shortcuts import MIN_SAMPLES, find_shortcuts
 from bgr.data.reasongraphqa.construction.construct import Built, Settings, build
-from bgr.data.reasongraphqa.construction.mixture import HARD, Mixture
 from bgr.data.reasongraphqa.construction.questions import read_questions
-from bgr.data.reasongraphqa.construction.recipe import RECIPES
+from bgr.data.reasongraphqa.construction.recipe import HARD, RECIPES, Mixture
 from bgr.data.reasongraphqa.io.dataset import write_dataset
 from bgr.data.reasongraphqa.verbalize.seq2seq import BertScorer, Seq2seqVerbalizer
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer

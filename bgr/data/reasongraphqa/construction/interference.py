@@ -25,7 +25,8 @@ from bgr.collection.vectors import nearest
 from bgr.data.kb.schema import Fact
 from bgr.data.reasongraphqa.construction.candidate_base import CandidateBase
 from bgr.data.reasongraphqa.construction.conflicts import GoldFacts
-from bgr.data.reasongraphqa.construction.mixture import (
+from bgr.data.reasongraphqa.construction.questions import Grounded
+from bgr.data.reasongraphqa.construction.recipe import (
     MIN_DISTRACTORS,
     OTHER,
     RANDOM,
@@ -36,7 +37,6 @@ from bgr.data.reasongraphqa.construction.mixture import (
     Mixture,
     shares,
 )
-from bgr.data.reasongraphqa.construction.questions import Grounded
 from bgr.data.reasongraphqa.construction.rivals import RivalFinder
 from bgr.data.reasongraphqa.construction.textual_database import FactUnit, TextualDatabase, facts_near
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import networkx as nx
 
+from bgr.data.json_stream import read_items
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.program import Program
 from bgr.data.kb.provenance import TooManyFactsError
 from bgr.data.kb.schema import Fact, parse_date
 from bgr.errors import DataError, GraphError, ProgramError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.utils.json_stream import read_items
 from bgr.utils.json_utils import is_text, repr_short
 
 QUESTION_FILES = ("train.json", "val.json")

@@ -18,9 +18,9 @@ from bgr.data.reasongraphqa.io.card import CARD_FILE, FEATURES, MISSING_FEATURE,
 from bgr.data.reasongraphqa.io.statistics import dataset_statistics
 from bgr.errors import DataError
 from bgr.utils.atomic_io import output_folder, read_json, write_json, write_lines
+from bgr.utils.error_text import did_you_mean_path
 from bgr.utils.hashing import hash_files
 from bgr.utils.json_utils import is_text, parse_json, repr_short
-from bgr.utils.suggest import did_you_mean_path
 
 if TYPE_CHECKING:
     from datasets import Features

@@ -16,8 +16,7 @@ from bgr.data.reasongraphqa.paraphrase.roles import moves_name, regroups, revers
 from bgr.data.reasongraphqa.paraphrase.structure import compares_another
 from bgr.data.reasongraphqa.paraphrase.vocabulary import lost_ideas, new_ideas
 from bgr.data.reasongraphqa.paraphrase.wording import Wording, directions, holds, mask, negations
-from bgr.utils.measures import Measure, measures
-from bgr.utils.quantities import MONTHS, find_quantities
+from bgr.utils.quantities import MONTHS, Measure, find_quantities, measures
 
 MAX_CHARACTERS = 400
 MIN_WORDS = 3

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bgr.data.reasongraphqa.paraphrase.relations import ROLES
 from bgr.data.reasongraphqa.paraphrase.structure import alternatives, beside, dated, is_regrouped, objects
-from bgr.data.reasongraphqa.paraphrase.vocabulary import ideas
+from bgr.data.reasongraphqa.paraphrase.vocabulary import ROLES, ideas
 from bgr.data.reasongraphqa.paraphrase.wording import Wording
 
 _COORDINATED = re.compile(r"\b(\w+) and (?:also )?(\w+)\b")

@@ -11,10 +11,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from bgr.data.reasongraphqa.paraphrase.relations import ROLES
-from bgr.data.reasongraphqa.paraphrase.vocabulary import ideas, places
+from bgr.data.reasongraphqa.paraphrase.vocabulary import ROLES, ideas, places
 from bgr.data.reasongraphqa.paraphrase.wording import DIRECTIONS, NAME
-from bgr.utils.measures import measures
+from bgr.utils.quantities import measures
 
 _PAIR = re.compile(rf"{NAME},? (?:and|or) (?:the )?{NAME}")
 _OBJECT = re.compile(rf" (?:by |in |of |for |with )?(?:the )?{NAME}")

@@ -10,8 +10,7 @@ from functools import cached_property
 
 from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.questions import Question
-from bgr.utils.measures import measures
-from bgr.utils.quantities import find_quantities
+from bgr.utils.quantities import find_quantities, measures
 
 NAME = "§"
 """Stands for each name in a masked text, so that words of names are not read as words of the question."""

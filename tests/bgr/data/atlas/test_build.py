@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-import bgr.data.atlas.hand_worded
+import bgr.data.atlas.build
 from bgr.cli import main
-from bgr.data.atlas.build import build_knowledge_base, counts, write_json
-from bgr.data.atlas.hand_worded import HAND_WORDED, hand_worded
+from bgr.data.atlas.build import HAND_WORDED, build_knowledge_base, counts, hand_worded, write_json
 from bgr.data.atlas.phrasing.nouns import WITH_KINDS
 from bgr.data.atlas.phrasing.phrasebook import phrasebook
 from bgr.data.atlas.sampler.index import AtlasIndex
@@ -25,7 +24,7 @@ from bgr.errors import DataError
 from bgr.utils.atomic_io import read_json
 
 SMALL = 3_000
-SHEET = Path(bgr.data.atlas.hand_worded.__file__).with_name(HAND_WORDED)
+SHEET = Path(bgr.data.atlas.build.__file__).with_name(HAND_WORDED)
 FAMOUS = {
     ("C_France", "capital", "T2988507"),
     ("A_CDG", "place served", "T2988507"),

@@ -14,9 +14,9 @@ from bgr.data.atlas.sources.chemicals import (
     join_compounds,
     read_compounds,
 )
-from bgr.data.atlas.sources.compound_families import compound_family
 from bgr.data.atlas.sources.compound_names import (
     agrees_with_state,
+    compound_family,
     confirmed_formula,
     is_decent,
     parse_formula,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import bgr.data.atlas.hand_worded as module
-from bgr.data.atlas.hand_worded import HAND_WORDED, hand_worded
+import bgr.data.atlas.build as module
+from bgr.data.atlas.build import HAND_WORDED, hand_worded
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.program import Program
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bgr.data.atlas.phrasing.questions import Phrasing
-from bgr.data.atlas.sampler.reword import Rewording
+from bgr.data.atlas.sampler.read_draft import Rewording
 from bgr.data.atlas.sampler.sampler import MAX_WORDS
 from bgr.data.kb.program import Program
 

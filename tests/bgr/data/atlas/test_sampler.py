@@ -155,6 +155,7 @@ def test_same_seed_same_questions(kb, questions):
     assert sample_questions(kb, count=40, seed=4, progress=False) != questions[:40]
 
 
+@pytest.mark.workflow
 def test_questions_do_not_depend_on_the_hash_seed(tmp_path, kb, records):
     path = tmp_path / "kb.json"
     path.write_text(json.dumps(records))

@@ -5,9 +5,8 @@ import re
 from collections import Counter
 from dataclasses import replace
 
-from bgr.data.atlas.phrasing.choice import LONG, Wordings
 from bgr.data.atlas.phrasing.nouns import NounPhrases
-from bgr.data.atlas.phrasing.phrasebook import BREVITY, brevity, phrasebook
+from bgr.data.atlas.phrasing.phrasebook import BREVITY, LONG, Wordings, brevity, phrasebook
 from bgr.data.atlas.phrasing.questions import Phrasing
 from bgr.data.atlas.question_tree import Condition, Description, Draft, Link
 from bgr.data.kb.schema import Value

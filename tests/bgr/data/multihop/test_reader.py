@@ -3,7 +3,7 @@
 from bgr.collection.corpus import Passage
 from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.usage import Usage
-from bgr.reader.passage_reader import PassageReader
+from eval.run.passage_answers import PassageReader
 
 
 class Script(LanguageModel):

@@ -9,7 +9,7 @@ from bgr.collection.collection import Collection
 from bgr.data.options import ImportOptions
 from bgr.data.own.importing import import_data
 from bgr.data.own.label import DISAGREES, NOTHING_FOUND, OTHER_ANSWER, Taught
-from bgr.data.own.weak import NO_PLACE
+from bgr.data.own.links import NO_PLACE
 from bgr.data.reasongraphqa.checks.verify import check_arrow, verify_dataset
 from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import load_metadata, read_split

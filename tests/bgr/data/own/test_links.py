@@ -2,8 +2,18 @@
 
 from itertools import permutations
 
-from bgr.data.own.links import Linker, covered, holds, linked, words_of
-from bgr.data.own.weak import NO_CHAIN, NO_PLACE, YES_OR_NO, Chain, guess_chain
+from bgr.data.own.links import (
+    NO_CHAIN,
+    NO_PLACE,
+    YES_OR_NO,
+    Chain,
+    Linker,
+    covered,
+    guess_chain,
+    holds,
+    linked,
+    words_of,
+)
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from tests.bgr.data.own.conftest import BORN, FACTS
 

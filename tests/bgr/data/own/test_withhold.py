@@ -3,7 +3,7 @@
 import pytest
 
 from bgr.data.example import Example
-from bgr.data.own.withhold import withheld
+from bgr.data.own.candidates import withheld
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 
 CHAIN = EvidenceGraph([(ROOT, 0), (0, 1)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bgr.data.kb.program import FUNCTIONS, Program
-from bgr.data.reasongraphqa.paraphrase.describe import describe
+from bgr.data.reasongraphqa.paraphrase.prompt import describe
 
 FIND = ("Find", "France")
 BETWEEN = "Answer: which of the two, (1) or (2), has "

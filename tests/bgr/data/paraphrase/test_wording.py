@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.data.reasongraphqa.paraphrase.wording import directions, holds, mask, negations
-from bgr.utils.measures import measures
+from bgr.utils.quantities import measures
 
 
 @pytest.mark.parametrize(

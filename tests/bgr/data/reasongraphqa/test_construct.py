@@ -10,8 +10,8 @@ import pytest
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.construct import Settings, build
-from bgr.data.reasongraphqa.construction.mixture import HARD, Mixture
 from bgr.data.reasongraphqa.construction.questions import read_questions
+from bgr.data.reasongraphqa.construction.recipe import HARD, Mixture
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_metadata, load_split, write_dataset
 from bgr.errors import DataError, ProgramError
 

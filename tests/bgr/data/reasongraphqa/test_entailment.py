@@ -12,8 +12,8 @@ from bgr.data.reasongraphqa.checks.same_facts import same_facts
 from bgr.data.reasongraphqa.checks.verify import FactTable, find_entailments
 from bgr.data.reasongraphqa.construction.conflicts import RESTATED, SAME_TRIPLE, SAME_VALUE
 from bgr.data.reasongraphqa.construction.construct import Settings, build
-from bgr.data.reasongraphqa.construction.mixture import HARD, THIRDS
 from bgr.data.reasongraphqa.construction.questions import Question
+from bgr.data.reasongraphqa.construction.recipe import HARD, THIRDS
 from bgr.data.reasongraphqa.construction.textual_database import FactUnit
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import EvidenceGraph

@@ -11,8 +11,8 @@ from bgr.data.kb.executor import Executor
 from bgr.data.kb.schema import Fact, Value
 from bgr.data.reasongraphqa.construction.conflicts import RESTATED, SAME_TRIPLE, SAME_VALUE, GoldFacts
 from bgr.data.reasongraphqa.construction.interference import Interference
-from bgr.data.reasongraphqa.construction.mixture import HARD, PAPER_KINDS, RANDOM, SAME_HEAD, SIMILAR, Mixture, shares
 from bgr.data.reasongraphqa.construction.questions import Question, ground
+from bgr.data.reasongraphqa.construction.recipe import HARD, PAPER_KINDS, RANDOM, SAME_HEAD, SIMILAR, Mixture, shares
 from bgr.data.reasongraphqa.construction.textual_database import FactUnit, TextualDatabase, meaning
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
 from bgr.errors import DataError

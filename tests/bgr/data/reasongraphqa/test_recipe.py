@@ -14,9 +14,8 @@ from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.candidate_base import CandidateBase
 from bgr.data.reasongraphqa.construction.construct import Settings, build
 from bgr.data.reasongraphqa.construction.interference import Interference
-from bgr.data.reasongraphqa.construction.mixture import SAME_HEAD, shares
 from bgr.data.reasongraphqa.construction.questions import Grounded, ground, read_questions
-from bgr.data.reasongraphqa.construction.recipe import RECIPES
+from bgr.data.reasongraphqa.construction.recipe import RECIPES, SAME_HEAD, shares
 from bgr.data.reasongraphqa.construction.rivals import RivalFinder
 from bgr.data.reasongraphqa.construction.textual_database import TextualDatabase
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer

@@ -43,10 +43,9 @@ def test_killed_half_way_through_the_vectors(tmp_path, source, small_encoder):
 
 
 @pytest.mark.workflow
-@pytest.mark.parametrize(("recipe", "moments"), [("paper", 30), ("rivals", 15)])
-def test_killed_before_every_tenth_change_on_disk(tmp_path, source, small_encoder, recipe, moments):
-    outcomes = check_killed_builds(source, small_encoder, tmp_path / "work", 0, 10, recipe)
-    assert len(outcomes) > moments // 10
+def test_killed_before_every_tenth_change_on_disk(tmp_path, source, small_encoder):
+    outcomes = check_killed_builds(source, small_encoder, tmp_path / "work", 0, 10, "rivals")
+    assert len(outcomes) > 1
     assert outcomes[0]["chunks"] == 0
 
 
@@ -110,6 +109,7 @@ def test_a_damaged_chunk_is_encoded_again(tmp_path, build):
     assert build("data") == (whole, chunks - 1)
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("changed", ["seed", "encoder", "tokens"])
 def test_a_different_build_does_not_reuse_chunks(tmp_path, build, small_encoder, changed):
     """Chunks of other sentences or of another encoder are ignored."""

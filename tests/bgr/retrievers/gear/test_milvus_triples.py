@@ -30,6 +30,7 @@ def stored(tmp_path, corpus, index, encode):
     return passages, MilvusSearch.build(triples, triple_corpus(index.triples), encode, key="words", vectors=vectors)
 
 
+@pytest.mark.workflow
 def test_the_same_run(script, corpus, index, encode, stored):
     def run(base, triples):
         llm = script(
@@ -49,6 +50,7 @@ def test_the_same_run(script, corpus, index, encode, stored):
         assert any(row["triple"] is not None for row in here.trace[-1]["facts"])
 
 
+@pytest.mark.workflow
 def test_the_same_triples(index, stored):
     _, triples = stored
     queries = [*(triple.text for triple in index.triples), "Oxla stream"]

@@ -9,9 +9,8 @@ from bgr.models.ragged import Rows
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
 from bgr.retrievers.graph_hop.checkpoint import Settings
-from bgr.retrievers.graph_hop.decode import LIMITS, decode
+from bgr.retrievers.graph_hop.decode import LIMIT, LIMITS, decode, read, unpruned
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
-from bgr.retrievers.graph_hop.prune import LIMIT, read, unpruned
 
 PARTS = {"rows": 2, "links": 2, "relevance": True, "context_layers": 1, "completeness": True, "prune": 3}
 QUESTION = "Which city is the capital of France ?"

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.retrievers.llm_graph.forms import FORMS, MAX_READ, Numbers, covering_chains
-from bgr.retrievers.llm_graph.repair import repair
+from bgr.retrievers.llm_graph.forms import FORMS, MAX_READ, Numbers, covering_chains, repair
 
 NAMES = ["edges", "chains", "parents", "steps", "arrows"]
 FACTS = ("Alpha.", "Beta.", "Gamma.", "Delta.")

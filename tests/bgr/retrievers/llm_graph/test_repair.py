@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.retrievers.llm_graph.repair import FAULTS, repair
+from bgr.retrievers.llm_graph.forms import FAULTS, repair
 
 
 def faults(**counts):

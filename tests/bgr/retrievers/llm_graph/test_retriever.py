@@ -12,9 +12,8 @@ from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.language_model import Llm
 from bgr.llm.usage import Budget, BudgetError, Usage
 from bgr.retrievers.base import Query
-from bgr.retrievers.llm_graph.forms import FORMS
+from bgr.retrievers.llm_graph.forms import FAULTS, FORMS
 from bgr.retrievers.llm_graph.prompts import LlmGraphSettings
-from bgr.retrievers.llm_graph.repair import FAULTS
 from bgr.retrievers.llm_graph.retriever import CLIPPED, CONTEXT, EDGES, SHOTS, LlmGraph
 
 NAMES = sorted(FORMS)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bgr.data.kb.schema import Fact
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from training.reader.noise import another, beside, with_more, without
+from training.reader.retrieved import another, beside, with_more, without
 
 
 def test_what_followed_a_lost_fact_follows_what_was_before_it():

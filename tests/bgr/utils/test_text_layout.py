@@ -9,7 +9,7 @@ from bgr.cli import main
 from bgr.cli.ask import as_text
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.reader.answer import Answer
-from bgr.utils.terminal import PLAIN, Paint, has_color
+from bgr.utils.text_layout import PLAIN, Paint, has_color, two_digits
 
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -100,3 +100,10 @@ def test_json_has_no_colors_even_if_they_are_forced(small_checkpoint, tmp_path, 
     assert COLOR.search(capsys.readouterr().out)
     assert main([*words, "--json"]) == 0
     assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.0, "1.00"), (0.9999, "0.99"), (0.995, "0.99"), (0.984, "0.98"), (0.0, "0.00")]
+)
+def test_only_one_reads_one(value, text):
+    assert two_digits(value) == text

@@ -1,4 +1,6 @@
-"""Errors of the operating system in one line: what failed, where, and what to do."""
+"""What errors say in one line: which call of the operating system failed, where, and what to do; which name was meant
+instead of a misspelled one.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,11 @@ import errno
 import os
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+
+from bgr.utils.text_layout import clean
 
 _ADVICE = {
     errno.ENOSPC: "free some space or write elsewhere",
@@ -81,3 +88,34 @@ def describe(error: OSError, place: str) -> str:
     """One line: the file of the error, or else `place`, and the `problem`."""
     names = [str(name) for name in (error.filename, error.filename2) if name is not None]
     return f"{' and '.join(names) or place}: {problem(error)}"
+
+
+MAX_NEIGHBORS = 1000
+"""Number of files of a folder that a missing path is compared with."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The most similar of the known names, regardless of case; ``None`` if none is similar."""
+    names = {name.casefold(): name for name in known}
+    near = get_close_matches(word.casefold(), names, n=1)
+    return names[near[0]] if near else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of an error message, ``"; did you mean bm25?"``, or nothing if no known name is similar."""
+    near = nearest(word, known)
+    return f"; did you mean {near}?" if near is not None else ""
+
+
+def did_you_mean_path(path: Path) -> str:
+    """The same for a path that does not exist, by the names in its folder; nothing if the path exists or its folder
+    cannot be read."""
+    # the last part of "." and of "a/.." is no name
+    if path.exists() or path.name in ("", ".."):
+        return ""
+    try:
+        names = [one.name for one in islice(path.parent.iterdir(), MAX_NEIGHBORS)]
+    except OSError:
+        return ""
+    near = nearest(path.name, names)
+    return f"; did you mean {clean(str(path.parent / near))}?" if near is not None else ""

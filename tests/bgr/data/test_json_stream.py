@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bgr.data import json_stream
+from bgr.data.json_stream import read_items
 from bgr.errors import DataError
-from bgr.utils import json_stream
-from bgr.utils.json_stream import read_items
 
 ITEMS = [
     {"question": "Wer drehte „Persona“? 🎬", "program": [{"function": "Find", "inputs": ['a\\"b\n'], "n": []}]},

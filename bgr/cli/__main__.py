@@ -1,8 +1,0 @@
-"""``python -m bgr.cli`` is the command `bgr`."""
-
-import sys
-
-from bgr.cli import drop_working_folder, main
-
-drop_working_folder()
-sys.exit(main())
