@@ -125,6 +125,7 @@ def test_an_interrupted_run_ends_with_the_same_bytes(given, stop, monkeypatch):
     assert not part.exists()
 
 
+@pytest.mark.workflow
 def test_questions_from_a_pipe_are_told_apart(given, tmp_path, monkeypatch):
     """Another pipe with other questions of the same ids does not continue the run; one with the same questions does."""
     predict(PredictOptions(**given))

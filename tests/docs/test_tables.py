@@ -55,6 +55,7 @@ def test_the_tables_of_a_page_and_nothing_else_are_made_again(tables, capfd):
     assert tables.remade("a page without tables") == "a page without tables"
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize(
     ("given", "message"),
     [

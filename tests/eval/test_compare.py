@@ -123,6 +123,7 @@ def test_what_is_written_can_be_compared_again(comparison, examples, tmp_path):
     assert json.loads((tmp_path / "errors.json").read_text())["mine"]["failures"] == comparison.errors[1].failures
 
 
+@pytest.mark.workflow
 def test_figure5_from_a_sweep(comparison, tmp_path):
     point = {"gm": 0.5, "gs": 0.5, "f1": 0.7, "ged": 1.0}
     rules = {"fused": [point, point], "equation": [point, point]}

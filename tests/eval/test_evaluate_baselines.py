@@ -33,6 +33,7 @@ def baseline(encoder_config, tokenizer, tmp_path):
     return make
 
 
+@pytest.mark.workflow
 def test_names_and_folders_in_one_table(baseline, data, tmp_path, capsys):
     bm25 = tmp_path / "tuned"
     bm25.mkdir()

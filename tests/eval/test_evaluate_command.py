@@ -96,6 +96,7 @@ def test_truncated_texts_are_counted_once(checkpoint, examples, tmp_path, capsys
     assert again.predictions("bm25", splits["test"]).results[0].truncated is None
 
 
+@pytest.mark.workflow
 def test_baselines_alone(data, tmp_path, capsys):
     assert evaluate("--data", data, "--baselines", "random", "bm25", "--out", tmp_path / "out") == 0
     assert "random, by type" in capsys.readouterr().out
@@ -104,6 +105,7 @@ def test_baselines_alone(data, tmp_path, capsys):
     assert (tmp_path / "out" / "predictions.jsonl").read_bytes() == before
 
 
+@pytest.mark.workflow
 def test_questions_without_an_answer(checkpoint, examples, tmp_path, capsys):
     """They are scored apart, for all systems, and do not change the graph metrics."""
     gaps = [

@@ -110,6 +110,7 @@ def test_a_browser_filters_chooses_and_draws(page, examples, imperfect):
         assert re.search(rf'id="{pane}"[^>]*>.*?<canvas', dom, re.DOTALL)
 
 
+@pytest.mark.workflow
 @needs_browser
 def test_a_browser_shows_an_attackers_texts_as_texts(page, examples):
     shown, dom = browse(page, "system=%3Cb%3Eempty%3C/b%3E&find=why")

@@ -102,6 +102,7 @@ def test_command_writes_tables_and_the_figure(small_checkpoint, data, examples, 
     )
 
 
+@pytest.mark.workflow
 def test_command_with_chosen_rules_split_and_json(small_checkpoint, data, tmp_path, capsys):
     chosen = [
         "--rule",

@@ -63,6 +63,7 @@ def data(make_data):
     return make_data("wording")
 
 
+@pytest.mark.workflow
 def test_both_wordings_are_asked(small_checkpoint, atlas, data, tmp_path, capsys):
     out = tmp_path / "out"
     words = ["--checkpoint", small_checkpoint, "--data", data, "--kqapro", atlas, "--limit", "12", "--out", out]
@@ -96,6 +97,7 @@ def test_the_table_has_percent_and_no_number_without_a_reader():
     assert [list(row) for row in table.rows] == [["new", "50.0 [40.0, 60.0]", "75.0 [70.0, 80.0]", "–"]]
 
 
+@pytest.mark.workflow
 def test_what_does_not_fit_is_one_line(small_checkpoint, atlas, data, make_data, toy_data, tmp_path, capsys):
     given = {"--checkpoint": small_checkpoint, "--data": data, "--kqapro": atlas}
     bare = tmp_path / "bare"

@@ -118,6 +118,7 @@ def released(data: Path) -> Path:
     return out
 
 
+@pytest.mark.workflow
 def test_unharmed(data: Path, released: Path, tmp_path: Path) -> None:
     nothing = Case("nothing", lambda folder: None, "none of the questions")
     for number in range(len(OTHERS)):

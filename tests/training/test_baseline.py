@@ -30,7 +30,10 @@ def train(config, data, out, *more):
     return main(["train", "baseline", "--config", str(config), "--data", str(data), "--out", str(out), *more])
 
 
-@pytest.mark.parametrize(("kind", "epochs"), [("dpr", 4), ("grr", 5), ("mdr", 5), ("ssg", 6)])
+@pytest.mark.parametrize(
+    ("kind", "epochs"),
+    [("dpr", 4), *(pytest.param(*one, marks=pytest.mark.workflow) for one in (("grr", 5), ("mdr", 5), ("ssg", 6)))],
+)
 def test_learns_the_toy_and_scores_the_same_when_loaded(
     kind, epochs, baseline_config, toy_data, tmp_path, capsys, monkeypatch
 ):
@@ -120,6 +123,7 @@ def test_bad_settings_are_one_line_and_write_nothing(baseline_config, toy_data, 
     refused(train(baseline_config("grr"), toy_data, tmp_path / "run", *more), said, "run")
 
 
+@pytest.mark.workflow
 def test_bad_settings_of_the_untrained_and_missing_folders(baseline_config, toy_data, tmp_path, capsys):
     config = tmp_path / "mine.yaml"
     for text, said in [

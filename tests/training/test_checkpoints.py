@@ -86,6 +86,7 @@ def test_by_time_and_by_steps(config, short_data, tmp_path, minutes, steps, kept
     assert (torch.load(last, weights_only=True)["global_step"] if last.exists() else None) == kept
 
 
+@pytest.mark.workflow
 def test_the_best_epoch_is_kept(config, short_data, tmp_path):
     run = Run(config(4), short_data, tmp_path / "run", ["--model.learning_rate=3e-2"])
     messages = []

@@ -42,6 +42,7 @@ def test_a_resumed_direction_continues_its_shares(config, toy_data, tmp_path):
     assert [m.share for m in messages if isinstance(m, Progress)] == [0.6, 0.7, 0.8, 0.9]
 
 
+@pytest.mark.workflow
 @pytest.mark.usefixtures("every_tenth")
 def test_accumulated_batches_are_reported_once(config, toy_data, tmp_path):
     messages = []

@@ -28,6 +28,7 @@ def norm(module):
     return float(torch.nn.utils.get_total_norm([p.grad for p in module.parameters() if p.grad is not None]))
 
 
+@pytest.mark.workflow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("accumulate", "precision"), [(1, "32-true"), (2, "bf16-mixed")])
 def test_warm_up_counts_optimiser_steps(encoder_folder, toy_data, tmp_path, bare_trainer, accumulate, precision):

@@ -53,6 +53,7 @@ def test_same_seed_same_weights_other_seed_others(config, short_data, tmp_path, 
     assert not same(a, c)
 
 
+@pytest.mark.workflow
 def test_starts_from_a_checkpoint_of_the_same_settings(trained_run, config, short_data, tmp_path, capsys):
     start = ["--init", str(trained_run / "run"), "--direction=forward"]
     still = [f"--model.{name}=0" for name in ("learning_rate", "encoder_learning_rate", "matrix_learning_rate")]
@@ -176,6 +177,7 @@ def test_a_damaged_dataset_is_refused_before_training(config, short_data, tmp_pa
     refused(train(config(), data, tmp_path / "run"), said, "run")
 
 
+@pytest.mark.workflow
 def test_truncated_texts_are_said_once_and_kept(config, short_data, tmp_path, capsys):
     # the question has 14 tokens, the facts of capitals 9, the others fewer
     short = ("--model.question_tokens=13", "--model.fact_tokens=8")

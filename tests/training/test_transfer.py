@@ -80,6 +80,7 @@ def test_a_tensor_that_occurs_twice_is_moved_once(data):
     assert len(moved) == 7  # of questions and facts the ids, lengths and numbers each, and the candidates
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("part", [Part(), Part(1, 2, 2)])
 def test_processes_make_the_same_batches_in_the_same_order(data, part):
     found = data()

@@ -24,6 +24,7 @@ def asked_of(server, step):
     return [text for text in texts if words[step] in text]
 
 
+@pytest.mark.workflow
 def test_gold_and_a_checkpoint_and_again(toy_data, small_checkpoint, schema_server, told, tmp_path, capsys):
     """Prompts hold what they should; a second run from the cache asks nothing and gives the same."""
     questions = load_split(toy_data, "test")

@@ -133,6 +133,7 @@ def test_nothing_is_replaced_where_the_encoder_is_wrong(ablate, tmp_path):
     assert (out / "results.jsonl").read_bytes() == kept
 
 
+@pytest.mark.workflow
 def test_probability_judge(ablate, tmp_path):
     ablate("--judge", "probability", "--out", tmp_path / "out", "--limit", 1)
     (line,) = (tmp_path / "out" / "results.jsonl").read_text().splitlines()

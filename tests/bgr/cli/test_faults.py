@@ -198,7 +198,10 @@ def test_a_step_that_fails_costs_its_own_part_only(
 
 @pytest.mark.parametrize(
     "system",
-    [pytest.param(one, marks=() if one in ("prism", "llm-edges") else pytest.mark.workflow) for one in SYSTEMS],
+    [
+        pytest.param(one, marks=pytest.mark.workflow if one in ("prism", "llm-edges") else pytest.mark.slow)
+        for one in SYSTEMS
+    ],
 )
 def test_without_a_server_the_run_ends_in_one_line_and_goes_on_later(
     system, patience, ask_all, chat_server, fitting_reply, told, tmp_path

@@ -112,6 +112,7 @@ def test_rows_of_any_length_as_each_alone(make, ours, monkeypatch):
     assert any(one.ended for one in rows) or max(map(len, (one.tokens for one in rows))) == 30
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("make", [llama, mistral, bloom, gpt2, deepseek, granite])
 @pytest.mark.parametrize("ours", [True, False])
 def test_prompts_that_begin_alike_as_each_alone(make, ours, monkeypatch):

@@ -64,6 +64,7 @@ def test_a_ranker_goes_to_the_hub_and_comes_back(hub, pruned_checkpoint):
     assert all(torch.equal(weight, loaded[name]) for name, weight in mine.ranker.state_dict().items())
 
 
+@pytest.mark.workflow
 def test_a_branch_and_the_commit_of_an_older_state(hub, pipeline, random_checkpoint):
     pipeline.push_to_hub("someone/films", token=TOKEN)
     before = hub.repos["someone/films"].branches["main"]
@@ -91,6 +92,7 @@ def test_the_cache_serves_without_the_hub(pushed, hub):
     BgrPipeline.from_pretrained("someone/films")
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize(
     ("source", "options", "said"),
     [

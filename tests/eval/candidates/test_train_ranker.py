@@ -26,6 +26,7 @@ def train(train_on_pools):
     return partial(train_on_pools, "ranker")
 
 
+@pytest.mark.workflow
 def test_the_checkpoint_gets_a_ranker_and_searches_with_it(
     train, pruned_checkpoint, split_films, film_facts, tmp_path, capsys
 ):

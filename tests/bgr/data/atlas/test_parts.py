@@ -189,6 +189,7 @@ def test_a_dataset_has_parts_of_its_training_questions_alone(kb, questions, word
         assert any(frozenset(one.graph.relabel(numbered(one)).edges) not in known for one in parts)
 
 
+@pytest.mark.workflow
 def test_both_questions_of_a_part_are_in_train(kb, questions, word_encoder, monkeypatch):
     made = []
 

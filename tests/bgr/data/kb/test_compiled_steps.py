@@ -43,6 +43,7 @@ def names(program: Program) -> list[str]:
     return [run.__name__ for run, _ in calls(program.compiled)]
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize(("noise", "limit"), [(0.0, 128), (0.3, 128), (0.0, 1)])
 def test_equal_to_the_steps_with_facts(
     random_records: dict[str, Any], noise: float, limit: int, monkeypatch: pytest.MonkeyPatch

@@ -151,6 +151,7 @@ def test_a_missing_file(data):
     assert "facts.jsonl: no such file" in refused(data)
 
 
+@pytest.mark.workflow
 def test_mixtures_at_the_command_line(tmp_path, source, small_encoder, capsys):
     def build(name, *more):
         out = tmp_path / name

@@ -50,6 +50,7 @@ def write(folder, hint, measure=None):
     return folder
 
 
+@pytest.mark.workflow
 def test_only_the_question_tells_which_fact_is_gold(tmp_path):
     found = find_shortcuts(write(tmp_path / "data", lambda plain: plain))
     assert 0.4 < found.blind.auc < 0.6
@@ -74,6 +75,7 @@ def test_without_distractors_there_is_nothing_to_compare(tmp_path):
         find_shortcuts(tmp_path / "data")
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize(
     "hint", [lambda s: s.replace("likes", "is fond of"), lambda s: s.replace(".", " very much indeed.")]
 )

@@ -153,6 +153,7 @@ def test_templates_are_well_formed():
         assert all(re.findall(r"\{(\w+)\}", phrase) in (["value"], ["when"]) for phrase in phrases), key
 
 
+@pytest.mark.workflow
 def test_sentences_do_not_depend_on_the_hash_seed():
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"

@@ -20,6 +20,7 @@ def sheet(out):
     return json.loads((out / "dataset.json").read_text())
 
 
+@pytest.mark.workflow
 def test_nonsense_falls_back_and_is_counted(tmp_path, source, small_encoder, small_t5, capsys):
     assert build(source, tmp_path / "plain", small_encoder) == 0
     assert "verbalized by" not in capsys.readouterr().out

@@ -66,6 +66,7 @@ def test_frozen_layers_are_stored_once(written, pair):
         assert same(loaded, model.state_dict())
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("half", [False, True])
 def test_an_export_holds_them_once_too(written, tmp_path, half):
     out = export(ExportOptions(run=written, out=tmp_path / "out", half=half))
@@ -137,6 +138,7 @@ def published(pair, tmp_path, monkeypatch):
     return tmp_path / "published" / "model.safetensors"
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("half", [False, True])
 def test_an_export_may_name_the_encoder(written, published, tmp_path, half):
     out = export(ExportOptions(run=written, out=tmp_path / "out", half=half, without_encoder=True))
