@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from bgr.errors import CheckpointError, DataError
 from bgr.released import checkpoint_folder, collection_folder
+from bgr.retrievers.graph_hop.hub import download, is_hub_id
 from bgr.retrievers.graph_hop.options import MAX_FACTS, AskOptions
 from bgr.utils.error_text import did_you_mean_path
 from bgr.utils.json_utils import text_problem
@@ -37,13 +38,12 @@ class Asking:
     Raises:
         DataError: the facts, the collection or the questions cannot be read, there are too many facts, or the drawing
             cannot be written.
-        CheckpointError: the folder is no checkpoint.
+        CheckpointError: the folder is no checkpoint, or a checkpoint cannot be downloaded.
     """
 
     def __init__(self, options: AskOptions) -> None:
         self.options = options
-        self.checkpoint = options.checkpoint or checkpoint_folder()
-        check_checkpoint(self.checkpoint)
+        self.checkpoint = checkpoint_path(options.checkpoint)
         self.facts = None if options.facts is None else _read_facts(options.facts)
         self.searched = options.collection
         if self.searched is not None:
@@ -108,6 +108,22 @@ class Asking:
                 print(f"error: {clean(str(error))}", file=sys.stderr)
                 continue
             yield answer
+
+
+def checkpoint_path(given: str | None) -> Path:
+    """The folder of a checkpoint: the released weights by default, or ``owner/name`` from the Hub (`download`). Where
+    ``owner`` is a folder here, ``owner/name`` is a folder in it.
+
+    Raises:
+        CheckpointError: the folder is no checkpoint, or as `download`.
+    """
+    if given is None:
+        return checkpoint_folder()
+    folder = Path(given)
+    if is_hub_id(given) and not folder.parent.is_dir():
+        return download(given)
+    check_checkpoint(folder)
+    return folder
 
 
 def check_checkpoint(folder: Path) -> None:

@@ -24,8 +24,8 @@ from bgr.models.config import BgrConfig
 from bgr.models.loading import read_config
 from bgr.models.ragged import Rows
 from bgr.models.retriever import BgrRetriever, EncodedBatch
-from bgr.pipeline.hub import find_checkpoint
 from bgr.retrievers.graph_hop.checkpoint import load_model
+from bgr.retrievers.graph_hop.hub import find_checkpoint
 
 HUB_OPTIONS = ("revision", "token", "cache_dir", "local_files_only")
 
@@ -48,7 +48,7 @@ class BgrAutoModel(BgrRetriever):
         Args:
             name: folder of a direction, or a checkpoint, a folder or ``owner/name``, with `subfolder`.
             config: in place of that of the folder.
-            options: ``subfolder``, and those of the Hub (`bgr.pipeline.hub.download`).
+            options: ``subfolder``, and those of the Hub (`bgr.retrievers.graph_hop.hub.download`).
 
         Raises:
             CheckpointError: as `load_retriever` and `find_checkpoint`, or an option is unknown.

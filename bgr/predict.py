@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgr import __version__
-from bgr.ask import check_checkpoint, check_collection, open_collection
+from bgr.ask import check_collection, checkpoint_path, open_collection
 from bgr.data.records import as_record, get_field, get_text, get_texts
 from bgr.errors import BgrError, DataError
 from bgr.models.config import DIRECTIONS
-from bgr.released import checkpoint_folder
 from bgr.retrievers.graph_hop.options import MAX_FACTS, RANKER, PredictOptions
 from bgr.utils.atomic_io import new_file, remove_half_written, writing
 from bgr.utils.hashing import hash_files, hash_texts
@@ -73,10 +72,10 @@ def predict(options: PredictOptions) -> Predicted:
     Raises:
         DataError: the questions or the collection cannot be read, or the output exists or cannot be written, or its
             unfinished file is of another run.
-        CheckpointError: the checkpoint or its reader cannot be loaded.
+        CheckpointError: the checkpoint or its reader cannot be downloaded or loaded.
         BgrError: another process is writing the output.
     """
-    check_checkpoint(options.checkpoint or checkpoint_folder())
+    options = replace(options, checkpoint=str(checkpoint_path(options.checkpoint)))
     corpus = "" if options.collection is None else check_collection(options.collection)
     part = options.out.with_name(f"{options.out.name}.part")
     if options.out.is_dir():
@@ -181,7 +180,7 @@ class Answering:
 
         self.pool = options.pool
         self.pipeline = BgrPipeline.from_pretrained(
-            options.checkpoint or checkpoint_folder(),
+            checkpoint_path(options.checkpoint),
             reader=options.reader,
             device=options.device,
             precision=options.precision,
@@ -206,7 +205,7 @@ def _absolute(options: PredictOptions) -> PredictOptions:
     """The same options for a process in another folder."""
     return replace(
         options,
-        checkpoint=(options.checkpoint or checkpoint_folder()).absolute(),
+        checkpoint=str(checkpoint_path(options.checkpoint).absolute()),
         collection=options.collection and options.collection.absolute(),
         reader=options.reader and anywhere(options.reader),
     )
@@ -221,7 +220,7 @@ def _record(asked: Asked, answer: Answer | None) -> dict[str, Any]:
 
 def _run_key(options: PredictOptions, corpus: str, given: str) -> str:
     """A hash of all that the records depend on, from the hashes of the collection and of the questions."""
-    folder = options.checkpoint or checkpoint_folder()
+    folder = checkpoint_path(options.checkpoint)
     files = [path for part in ("", "encoder", *DIRECTIONS, RANKER) for path in (folder / part).glob("*")]
     files += (folder / "reader").rglob("*")
     with writing(folder):

@@ -22,7 +22,6 @@ from bgr.models.pool_ranker import PoolRanker
 from bgr.models.retriever import BgrRetriever
 from bgr.pipeline.asking import correct_spelling, find_candidates, make_answer, with_facts
 from bgr.pipeline.directions import DirectedGraphs, Directions, check_pool, check_queries
-from bgr.pipeline.hub import find_checkpoint, upload
 from bgr.reader.answer import Answer
 from bgr.reader.loading import reader_of
 from bgr.reader.reader import Reader, ReaderInput
@@ -30,6 +29,7 @@ from bgr.retrievers.base import Query, RetrievalResult, Retriever, timed
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_ranker, load_retriever
 from bgr.retrievers.graph_hop.export import Parts, exact_model, write_checkpoint
 from bgr.retrievers.graph_hop.hop_search import HopSearch
+from bgr.retrievers.graph_hop.hub import find_checkpoint, upload
 from bgr.retrievers.graph_hop.known_words import KnownWords
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.retrievers.graph_hop.options import POOL
@@ -97,11 +97,11 @@ class BgrPipeline(Directions, Retriever):
             source: a checkpoint folder, or ``owner/name`` on the Hugging Face Hub if it is a string and no such folder
                 exists; default: the released weights.
             reader: a reader in place of the checkpoint's, or what `open_reader` opens: its folder or a language model.
-            revision, token, cache_dir, local_files_only: of the Hub (`bgr.pipeline.hub.download`).
+            revision, token, cache_dir, local_files_only: of the Hub (`bgr.retrievers.graph_hop.hub.download`).
 
         Raises:
             CheckpointError: a file is missing, damaged or inconsistent with the others, or a test question fails; or as
-                `bgr.pipeline.hub.download`.
+                `bgr.retrievers.graph_hop.hub.download`.
             BgrError: the reader cannot be loaded, or there is no such device.
         """
         device = pick_device(device)
@@ -167,7 +167,7 @@ class BgrPipeline(Directions, Retriever):
             revision: branch, created if there is none; default: ``main``.
 
         Raises:
-            BgrError: as `save_pretrained` and `bgr.pipeline.hub.upload`.
+            BgrError: as `save_pretrained` and `bgr.retrievers.graph_hop.hub.upload`.
         """
         with tempfile.TemporaryDirectory() as work:
             folder = self.save_pretrained(Path(work) / "checkpoint", half=half, without_encoder=without_encoder)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from bgr.ask import check_checkpoint, check_collection
+from bgr.ask import check_checkpoint, check_collection, checkpoint_path
 from bgr.collection.bm25 import Bm25Search
 from bgr.collection.collection import Collection
 from bgr.collection.corpus import Passage
@@ -102,7 +102,7 @@ def open_sources(options: ServeOptions) -> Sources:
         BgrError: one of them is missing or damaged.
     """
     folders = named_folders(options.collection)
-    checkpoints = {"bgr": options.checkpoint or checkpoint_folder(), **named_folders(options.system)}
+    checkpoints = {"bgr": checkpoint_path(options.checkpoint), **named_folders(options.system)}
     for folder in checkpoints.values():  # before anything is loaded
         check_checkpoint(folder)
     for folder in folders.values():

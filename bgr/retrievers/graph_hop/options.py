@@ -51,12 +51,13 @@ class CheckpointOptions(MachineOptions):
     """A checkpoint that answers questions.
 
     Args:
-        checkpoint: folder of `bgr export` or of a training run (default: the released weights, trained on Atlas).
+        checkpoint: folder of `bgr export` or of a training run, or OWNER/NAME on the Hugging Face Hub (default: the
+            released weights, trained on Atlas).
         reader: reader in place of the checkpoint's: a folder of `bgr train reader`, or a language model (smollm2, a
             .gguf file, a folder, or http://host/v1#model).
     """
 
-    checkpoint: Folder | None = None
+    checkpoint: Annotated[str, Metavar("DIR|OWNER/NAME")] | None = None
     reader: Annotated[str, Metavar("DIR|MODEL")] | None = None
 
 

@@ -1,14 +1,22 @@
 """Checkpoints on the Hub, against a double on loopback (conftest.py)."""
 
+import json
+from pathlib import Path
+
 import pytest
 import torch
 
+from bgr.ask import checkpoint_path
+from bgr.cli import main
+from bgr.collection.collection import Collection
 from bgr.errors import BgrError, CheckpointError
 from bgr.models.pool_ranker import PoolRanker, RankerConfig
 from bgr.pipeline import BgrPipeline
-from bgr.pipeline.hub import FILES, is_hub_id
 from bgr.released import checkpoint_folder
+from bgr.retrievers.graph_hop.hub import FILES, is_hub_id
 from bgr.retrievers.graph_hop.options import RANKER
+from bgr.serve.options import ServeOptions
+from bgr.serve.sources import GraphSystem, open_sources
 
 TOKEN = "hf_loopback"
 FACTS = ["Paris lies in France .", "Rome lies in Italy .", "Persona was made in Sweden ."]
@@ -47,6 +55,34 @@ def test_only_files_of_a_checkpoint_are_downloaded(pushed, hub, tmp_path):
     names = {path.name for path in (tmp_path / "cache").rglob("*")}
     assert "bgr.json" in names
     assert not names & {"pytorch_model.bin", "model.pkl", "code.py"}
+
+
+def test_the_commands_take_a_name_of_the_hub(hub, pruned_checkpoint, tmp_path, monkeypatch, capsys):
+    BgrPipeline.from_pretrained(pruned_checkpoint, device="cpu").push_to_hub("someone/films", token=TOKEN)
+    monkeypatch.chdir(tmp_path)
+    Path("facts.txt").write_text("\n".join(FACTS))
+    words = ["--checkpoint", "someone/films", "--json"]
+    assert main(["ask", QUESTION, "--facts", "facts.txt", *words]) == 0
+    asked = json.loads(capsys.readouterr().out)
+    Path("questions.jsonl").write_text(json.dumps({"id": "a", "question": QUESTION, "facts": FACTS}))
+    assert main(["predict", "--questions", "questions.jsonl", "--out", "answers.jsonl", *words]) == 0
+    assert json.loads(Path("answers.jsonl").read_text())["edges"] == asked["edges"]
+    Collection.build(FACTS, "facts", encoder=None)
+    found = open_sources(ServeOptions(checkpoint="someone/films", collection=("facts=facts",), device="cpu"))
+    assert isinstance(found.systems["bgr"], GraphSystem)
+    capsys.readouterr()
+    assert main(["ask", QUESTION, "--facts", "facts.txt", "--checkpoint", "someone/film"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("bgr ask: error: someone/film: no such folder, and no such repository on the Hub")
+    assert error.count("\n") == 1
+
+
+def test_a_folder_that_is_missing_here_is_not_looked_for_on_the_hub(hub, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("work").mkdir()
+    with pytest.raises(CheckpointError, match=r"work/film/bgr\.json: no such file; allowed: the folder"):
+        checkpoint_path("work/film")
+    assert hub.requests == []
 
 
 def test_every_file_of_the_released_checkpoint_may_be_downloaded():
