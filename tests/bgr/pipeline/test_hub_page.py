@@ -21,7 +21,7 @@ def test_the_page_runs(hub, tmp_path, monkeypatch):
     again, before = names["again"].answer("Who directed Persona?", names["facts"]), names["answers"][0]
     # of one question, and of the first of two: sums in bfloat16, where the processor is fast at it, differ
     assert again.confidence == pytest.approx(before.confidence, abs=1e-2)
-    assert again.completeness == pytest.approx(before.completeness, abs=1e-3)
+    assert again.completeness == pytest.approx(before.completeness, abs=1e-2)
     assert replace(again, confidence=0, completeness=0) == replace(before, confidence=0, completeness=0)
     size = sum(path.stat().st_size for path in (tmp_path / "work" / "mine").rglob("*") if path.is_file())
     assert 10e6 < size < 12.5e6
