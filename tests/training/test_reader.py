@@ -190,7 +190,7 @@ def puzzles(count, prefix, rng):
         yield Example(f"{prefix}{number}", question, tuple(facts), EvidenceGraph(graph), answer, (), "query")
 
 
-@pytest.mark.workflow
+@pytest.mark.slow
 def test_it_learns_names_it_never_saw_and_resumes_as_if_never_stopped(train, tmp_path, monkeypatch, capsys):
     rng = random.Random(0)
     data = tmp_path / "puzzles"

@@ -89,7 +89,7 @@ def test_two_processes(fit):
     check_alike(fit("backward", 8), fit("backward", 4, devices=2, strategy="ddp_spawn"))
 
 
-@pytest.mark.workflow
+@pytest.mark.slow
 def test_the_command_with_two_processes(config, toy_data, tmp_path):
     """Each process runs the whole command line; only the first one writes."""
     # in bfloat16, the same sums are rounded differently when they are split differently

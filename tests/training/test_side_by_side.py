@@ -45,7 +45,7 @@ def test_a_death_is_seen_among_many_reports_and_the_other_is_ended(monkeypatch, 
     assert "forward   epoch 1/1000000" in capsys.readouterr().err
 
 
-@pytest.mark.workflow
+@pytest.mark.slow
 def test_a_users_own_packages_do_not_hide_ours_from_the_two_processes(config, toy_data, tmp_path):
     for name in ("eval", "training", "configs"):
         (tmp_path / name).mkdir()

@@ -50,9 +50,8 @@ def test_a_package_that_hides_ours_is_one_line(own_folder, monkeypatch):
 
 
 @pytest.mark.workflow
-@pytest.mark.parametrize("way", WAYS)
-def test_an_evaluation_in_such_a_folder(own_folder, way, toy_data):
-    done = call(way, "evaluate", "--data", toy_data, "--baselines", "random", "--out", "report", "--json")
+def test_an_evaluation_in_such_a_folder(own_folder, toy_data):
+    done = call("bgr", "evaluate", "--data", toy_data, "--baselines", "random", "--out", "report", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["systems"]["random"]["all"]["n"] > 0
     assert (own_folder / "report" / "metrics.json").is_file()

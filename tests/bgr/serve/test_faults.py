@@ -13,6 +13,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
+from bgr.collection.collection import Collection
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from tests.bgr.serve.conftest import FACTS, Gate, answer, run_server
@@ -328,6 +329,8 @@ def test_the_process_ends_with_the_thread(pruned_checkpoint, tmp_path):
     import subprocess
     import sys
 
+    Collection.build(FACTS, tmp_path / "facts", encoder=None)
+    words = ["serve", "--port", "0", "--checkpoint", str(pruned_checkpoint), "--collection", f"facts={tmp_path}/facts"]
     code = f"""
 import sys
 from bgr.pipeline import BgrPipeline
@@ -337,7 +340,7 @@ def answer_all(self, queries, **more):
         raise SystemExit(9)
     return real(self, queries, **more)
 real, BgrPipeline.answer_all = BgrPipeline.answer_all, answer_all
-sys.exit(main(["serve", "--port", "0", "--checkpoint", {str(pruned_checkpoint)!r}]))
+sys.exit(main({words!r}))
 """
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
     lines = []

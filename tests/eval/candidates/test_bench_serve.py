@@ -8,8 +8,6 @@ from bgr.cli import main
 from bgr.collection.collection import Collection
 from bgr.data.reasongraphqa.checks.verify import FactTable
 
-pytestmark = pytest.mark.workflow
-
 
 @pytest.mark.slow
 def test_clients_and_a_full_queue(split_films, pruned_checkpoint, tmp_path, capsys):
