@@ -90,7 +90,7 @@ def load_tokenizer(folder: Path, words: int | None = None) -> Any:
 
     Raises:
         CheckpointError: it is missing, damaged, or has too many words, or a file of the folder is not as it was
-            written (`bgr.utils.hashing`).
+            written (`bgr.utils.checksums`).
     """
     if not (folder / "tokenizer.json").is_file():
         raise CheckpointError(f"{folder / 'tokenizer.json'}: no such file")

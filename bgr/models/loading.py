@@ -68,7 +68,7 @@ def load_weights(
     A model that has all of its tensors does not need the `shared` ones.
 
     Raises:
-        CheckpointError: a file is damaged or not as it was written (`bgr.utils.hashing`), or a tensor is missing,
+        CheckpointError: a file is damaged or not as it was written (`bgr.utils.checksums`), or a tensor is missing,
             unexpected, of the wrong shape or not finite.
     """
     files = _checked_files(kind, config, home, shared)

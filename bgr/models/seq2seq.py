@@ -32,7 +32,7 @@ def load_seq2seq(source: str) -> tuple[PreTrainedModel, Any]:
     Raises:
         DataError: a file is missing or not JSON.
         CheckpointError: transformers cannot load or run it, it is not an encoder-decoder, weights are missing, or a
-            file is not as it was written (`bgr.utils.hashing`).
+            file is not as it was written (`bgr.utils.checksums`).
     """
     folder = Path(source).expanduser()
     if not folder.is_dir() and (source.startswith((".", "/", "~")) or source.count("/") > 1):

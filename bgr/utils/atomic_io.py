@@ -31,7 +31,7 @@ LOCK_FILE = re.compile(r"\..+\.lock")
 
 
 SUMS = "SHA256SUMS"
-"""File with the hashes of a folder's files, which `bgr.utils.hashing` compares."""
+"""File with the hashes of a folder's files, which `bgr.utils.checksums` compares."""
 
 _LEFT_OUT = ("training", "README.md", SUMS)
 """Parts of a run folder that no checkpoint needs, and the model card, which anyone may edit."""
@@ -66,7 +66,7 @@ def output_folder(path: str | Path, *, overwrite: bool = False, sums: bool = Tru
     """A temporary folder beside `path` that is renamed to `path` when the block succeeds, and removed otherwise.
 
     Temporary folders of killed processes are removed; those of running processes are locked and stay. With `sums` the
-    hashes of its files are written too (`bgr.utils.hashing`); parts of a folder that has hashes need none.
+    hashes of its files are written too (`bgr.utils.checksums`); parts of a folder that has hashes need none.
 
     Raises:
         DataError: `path` is a file, or exists and `overwrite` is false (an empty folder counts as free); or it cannot

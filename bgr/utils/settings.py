@@ -43,7 +43,7 @@ def load_settings(path: Path, kind: type[Kind], name: str) -> Kind:
     Raises:
         DataError: the file is missing or not JSON.
         CheckpointError: not a `name` of this version, fields that are unknown, missing or not allowed, or the file is
-            not as it was written (`bgr.utils.hashing`).
+            not as it was written (`bgr.utils.checksums`).
     """
     record = read_json(path)
     version: Any = next(one.default for one in fields(kind) if one.name == "format")  # type: ignore[arg-type]
