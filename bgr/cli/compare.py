@@ -28,8 +28,9 @@ sequences encoded as text), +sync (SyncGE) or +gear, which follow triples, or +i
 +setr (a set); gear is hybrid+gear; hipporag and hipporag+ircot; prism; bridgerag, and
 bridgerag-p, whose judge gives probabilities; llm-edges, llm-chains, llm-parents, llm-steps, llm-arrows (a language
 model writes the graph); gold and nothing, the upper and lower bound of a reader; or [NAME=]FOLDER[:PART], a checkpoint
-or a trained baseline. METHOD@KEY=VALUE,… changes settings of one system (gear@rounds=1), --settings those of all.
-Triples come from --openie, from --collection, or from the dataset.
+or a trained baseline. Over a corpus, a checkpoint with a pruner finds its 200 candidates hop by hop; any other one, a
+baseline and a model that writes graphs get the 20 best of hybrid. METHOD@KEY=VALUE,… changes settings of one system
+(gear@rounds=1), --settings those of all. Triples come from --openie, from --collection, or from the dataset.
 
 Results on passages are kept question by question in results.jsonl of the output folder: the same command resumes where
 it stopped, and with more systems it runs only these. The report is passages.md, passages.json, CSV files, plots, and

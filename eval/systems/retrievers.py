@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bgr.errors import BgrError
 from bgr.llm.prompts import prompts_hash
 from bgr.retrievers.base import Retriever
+from bgr.retrievers.graph_hop.options import POOL
 from bgr.retrievers.scope import Scope
 from bgr.retrievers.search import CANDIDATES, SearchRetriever, TwoStage
 from bgr.utils.json_utils import repr_short
@@ -23,6 +24,9 @@ from eval.systems.spec import FOLLOWING_TRIPLES, GOLD, HIPPORAG, IRCOT, NAIVE, N
 
 if TYPE_CHECKING:
     from bgr.data.multihop.assemble import MultihopData
+
+HOPS = "hops"
+"""The search of a checkpoint with a pruner."""
 
 DEPTH = 50
 """Number of passages of a base search; R@15 needs 15, the others are for readers of the results."""
@@ -60,8 +64,9 @@ def _settings(spec: SystemSpec, resources: Resources, options: CompareOptions) -
     elif not spec.is_bound:
         settings |= place_settings(spec, options, seed=options.seed)
     if method is None and not spec.is_bound and options.scope == "corpus":
-        settings |= {"base": "hybrid", "candidates": CANDIDATES}
-    if settings.get("base", "bm25") != "bm25":
+        by_hops = spec.place is not None and _searches_by_hops(spec)
+        settings |= {"base": HOPS, "candidates": POOL} if by_hops else {"base": "hybrid", "candidates": CANDIDATES}
+    if settings.get("base", "bm25") not in ("bm25", HOPS):
         settings["encoder"] = resources.encoder.identity()
         if resources.half:
             settings["vectors"] = "float16"
@@ -72,6 +77,15 @@ def _settings(spec: SystemSpec, resources: Resources, options: CompareOptions) -
     if options.reader is not None:
         settings["reader"] = resources.reader_settings
     return settings
+
+
+def _searches_by_hops(spec: SystemSpec) -> bool:
+    """Whether a place is a checkpoint that finds its candidates hop by hop (`BgrPipeline.search_over`)."""
+    from bgr.models.config import BgrConfig
+    from bgr.models.loading import read_config
+
+    config = spec.path / "forward" / "config.json"
+    return not spec.is_baseline and config.is_file() and read_config(config, BgrConfig).prune > 0
 
 
 def _make(spec: SystemSpec, data: MultihopData, resources: Resources, options: CompareOptions) -> Retriever:
@@ -86,6 +100,10 @@ def _make(spec: SystemSpec, data: MultihopData, resources: Resources, options: C
     retriever = load_llm_graph(spec, resources) if spec.is_llm_graph else load_place(spec, options, seed=options.seed)
     if options.scope == "question":
         return retriever
+    from bgr.pipeline import BgrPipeline
+
+    if isinstance(retriever, BgrPipeline):
+        return retriever.over(resources.collection)
     return TwoStage.over(resources.collection, retriever, count=CANDIDATES)
 
 

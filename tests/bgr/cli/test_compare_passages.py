@@ -13,6 +13,8 @@ from bgr.collection.embedding import load_encoder
 from bgr.data.multihop.load import load_multihop
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import BgrError
+from bgr.pipeline import BgrPipeline
+from bgr.retrievers.base import Query
 from bgr.retrievers.llm_graph.forms import FORMS
 from eval.systems.spec import LLM_GRAPHS
 
@@ -378,3 +380,23 @@ def test_questions_without_gold_that_have_answers(files, tmp_path, schema_server
 
 def test_every_form_of_a_language_models_graphs_has_a_name():
     assert [f"llm-{name}" for name in FORMS] == list(LLM_GRAPHS)
+
+
+def test_a_checkpoint_with_a_pruner_finds_its_candidates_hop_by_hop(
+    files, pruned_checkpoint, random_checkpoint, tmp_path, capsys
+):
+    systems = [f"own={pruned_checkpoint}", f"given={random_checkpoint}"]
+    compare(*files, "--systems", *systems, "--out", tmp_path / "out", "--json")
+    used = json.loads(capsys.readouterr().out)["about"]["settings"]
+    assert (used["own"]["base"], used["own"]["candidates"]) == ("hops", 200)
+    assert "encoder" not in used["own"]
+    assert (used["given"]["base"], used["given"]["candidates"]) == ("hybrid", 20)
+    data = load_multihop(tmp_path / "q.json")
+    pipeline = BgrPipeline.from_pretrained(pruned_checkpoint)
+    collection = Collection.in_memory(data.corpus, encoder=None)
+    expected = pipeline.over(collection).retrieve([Query(one.question) for one in data.questions])
+    lines = map(json.loads, (tmp_path / "out" / "results.jsonl").read_text().splitlines())
+    found = {line["id"]: line["passages"] for line in lines if line.get("system") == "own"}
+    assert [found[one.id] for one in data.questions] == [
+        [data.corpus[index].id for index in result.indices] for result in expected
+    ]
