@@ -23,8 +23,8 @@ train: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(BIN)/pytest $(PARALLEL)
 
-# Repeated trainings, kills, and files harmed one by one; then, one after the other, what fails on a busy machine: Ray ends
-# a process to which its own, short of processor time, have not replied.
+# What takes a second or more: whole commands, repeated training runs, killed processes, damaged files. Then, one after the
+# other, what fails on a busy machine: Ray ends a process to which its own, short of processor time, have not replied.
 workflow: $(VENV)/.dev
 	$(BIN)/pytest -m "workflow and not alone" $(PARALLEL)
 	$(BIN)/pytest -m "workflow and alone" tests/bgr/utils/test_ray_map.py tests/bgr/cli/test_ray.py

@@ -43,7 +43,6 @@ class Asking:
 
     def __init__(self, options: AskOptions) -> None:
         self.options = options
-        self.checkpoint = checkpoint_path(options.checkpoint)
         self.facts = None if options.facts is None else _read_facts(options.facts)
         self.searched = options.collection
         if self.searched is not None:
@@ -55,6 +54,7 @@ class Asking:
         # standard input is None where it is closed
         self.prompts = not options.questions and options.file is None and sys.stdin is not None and sys.stdin.isatty()
         self.questions = [] if self.prompts else list(_questions(options))
+        self.checkpoint = checkpoint_path(options.checkpoint)  # may be downloaded, so it comes after quick checks
         if self.facts is None and self.searched is None:
             self.searched = collection_folder(progress=True)
         self._pipeline: BgrPipeline | None = None
@@ -111,17 +111,18 @@ class Asking:
 
 
 def checkpoint_path(given: str | None) -> Path:
-    """The folder of a checkpoint: the released weights by default, or ``owner/name`` from the Hub (`download`). Where
-    ``owner`` is a folder here, ``owner/name`` is a folder in it.
+    """The folder of a checkpoint: the released weights by default, or ``owner/name`` or ``owner/name@revision`` from
+    the Hub (`download`), which is told on standard error. Where ``owner`` is a folder here, and after ``./``, a folder
+    is meant.
 
     Raises:
         CheckpointError: the folder is no checkpoint, or as `download`.
     """
-    if given is None:
-        return checkpoint_folder()
-    folder = Path(given)
-    if is_hub_id(given) and not folder.parent.is_dir():
-        return download(given)
+    folder = checkpoint_folder() if given is None else Path(given)
+    name, _, revision = (given or "").partition("@")
+    if is_hub_id(name) and not folder.parent.is_dir():
+        print(f"{given}: there is no such folder; looking on the Hugging Face Hub", file=sys.stderr)
+        folder = download(name, revision=revision or None)
     check_checkpoint(folder)
     return folder
 

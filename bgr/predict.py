@@ -75,7 +75,6 @@ def predict(options: PredictOptions) -> Predicted:
         CheckpointError: the checkpoint or its reader cannot be downloaded or loaded.
         BgrError: another process is writing the output.
     """
-    options = replace(options, checkpoint=str(checkpoint_path(options.checkpoint)))
     corpus = "" if options.collection is None else check_collection(options.collection)
     part = options.out.with_name(f"{options.out.name}.part")
     if options.out.is_dir():
@@ -85,7 +84,9 @@ def predict(options: PredictOptions) -> Predicted:
     if options.out.exists() and not options.overwrite:
         raise DataError(f"{options.out}: exists already; give --overwrite to replace it")
     asked, given = read_questions(options.questions, own_facts=options.collection is None)
-    header = json.dumps({"run": _run_key(options, corpus, given)}).encode() + b"\n"
+    folder = checkpoint_path(options.checkpoint)  # may be downloaded, so it comes after quick checks
+    options = replace(options, checkpoint=str(folder))
+    header = json.dumps({"run": _run_key(options, folder, corpus, given)}).encode() + b"\n"
     with output_locks([options.out]):
         done = _resume(part, header, asked, overwrite=options.overwrite)
         try:
@@ -180,10 +181,7 @@ class Answering:
 
         self.pool = options.pool
         self.pipeline = BgrPipeline.from_pretrained(
-            checkpoint_path(options.checkpoint),
-            reader=options.reader,
-            device=options.device,
-            precision=options.precision,
+            options.checkpoint, reader=options.reader, device=options.device, precision=options.precision
         )
         self.collection = (
             None
@@ -205,7 +203,7 @@ def _absolute(options: PredictOptions) -> PredictOptions:
     """The same options for a process in another folder."""
     return replace(
         options,
-        checkpoint=str(checkpoint_path(options.checkpoint).absolute()),
+        checkpoint=options.checkpoint and str(Path(options.checkpoint).absolute()),
         collection=options.collection and options.collection.absolute(),
         reader=options.reader and anywhere(options.reader),
     )
@@ -218,9 +216,9 @@ def _record(asked: Asked, answer: Answer | None) -> dict[str, Any]:
     return {"id": asked.id, **{name: found[name] for name in FIELDS}}
 
 
-def _run_key(options: PredictOptions, corpus: str, given: str) -> str:
-    """A hash of all that the records depend on, from the hashes of the collection and of the questions."""
-    folder = checkpoint_path(options.checkpoint)
+def _run_key(options: PredictOptions, folder: Path, corpus: str, given: str) -> str:
+    """A hash of all that the records depend on: the checkpoint in its folder, the options, and the hashes of the
+    collection and of the questions."""
     files = [path for part in ("", "encoder", *DIRECTIONS, RANKER) for path in (folder / part).glob("*")]
     files += (folder / "reader").rglob("*")
     with writing(folder):

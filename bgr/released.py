@@ -1,11 +1,10 @@
-"""The weights and the collection that come with the package, the defaults of `bgr ask`, `bgr predict` and `bgr serve`.
+"""What comes with the package: weights and a collection, the defaults of `bgr ask`, `bgr predict` and `bgr serve`, and
+configurations by name.
 
 ```python
 pipeline = BgrPipeline.from_pretrained(checkpoint_folder())
 answer = pipeline.answer("Who directed Fargo?", Collection.open(collection_folder()))
 ```
-
-Shipped configurations are found by their names, in a checkout and in an installed wheel.
 """
 
 from __future__ import annotations
@@ -93,11 +92,3 @@ def _hint(path: Path, known: Sequence[str]) -> str:
         return did_you_mean_path(path)
     # baselines' configs are also looked for by the name of the baseline alone
     return did_you_mean(path.name, known) or did_you_mean(f"baseline-{path.name}", known)
-
-
-def overrides(words: Sequence[str]) -> list[str]:
-    """Return the settings of the command line; BgrError if a word is not of the form ``--section.key=value``."""
-    unknown = [word for word in words if not word.startswith("--") or "=" not in word]
-    if unknown:
-        raise BgrError(f"unknown argument {unknown[0]!r}; settings are given as --trainer.max_epochs=3")
-    return list(words)

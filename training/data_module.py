@@ -79,10 +79,10 @@ class BgrDataModule(LightningDataModule):
         beside: share of the questions of an epoch whose pool gets facts of the `database` about the same things as
             their gold facts (`training.questions.plain_questions`).
         withheld: share of the questions of an epoch from which a gold fact is withheld
-            (`training.questions.unanswerable`), as further questions without an answer; of those that need all of their
-            facts.
+            (`training.questions.unanswerable.withheld`), as further questions without an answer; of those that need all
+            of their facts.
         foreign: share of the questions of an epoch that have a word of which the data know nothing in place of one of
-            their own (`training.questions.unanswerable`), as further questions without an answer.
+            their own (`training.questions.unanswerable.ForeignWords`), as further questions without an answer.
         collection, searcher, searched: a collection of sentences, a checkpoint that searches it for the last questions
             with an answer, and their number. Mostly (`training.search.pools.OWN_POOLS`) the candidates of such a
             question are its gold facts and the first texts that were found, in place of its own.

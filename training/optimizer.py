@@ -14,6 +14,9 @@ from transformers import get_linear_schedule_with_warmup
 
 from bgr.utils.devices import fast_bfloat16
 
+MATRIX = 64
+"""Minimum dimension of a parameter that counts as a matrix, which excludes small embeddings and weightings."""
+
 
 class Muon(optim.Muon):
     """PyTorch's Muon with steps of AdamW's size; in float32 where the device does not multiply bfloat16 natively.
@@ -58,10 +61,6 @@ def orthogonalized(matrix: Tensor, coefficients: tuple[float, float, float], ste
         gram = wide @ wide.T
         wide = torch.addmm(wide, torch.addmm(gram, gram, gram, beta=b, alpha=c), wide, beta=a)
     return wide if matrix.shape[0] <= matrix.shape[1] else wide.T
-
-
-MATRIX = 64
-"""Minimum dimension of a parameter that counts as a matrix, which excludes small embeddings and weightings."""
 
 
 class MuonWithAdamW(Optimizer):

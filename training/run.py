@@ -34,6 +34,17 @@ FINISHED = "finished.json"
 STARTED = "started.json"
 """Version, config, settings and data of a run, in its folder ``training``; written before the first step."""
 
+_DAMAGED = (
+    OSError,
+    zipfile.BadZipFile,
+    pickle.UnpicklingError,
+    RuntimeError,
+    EOFError,
+    KeyError,
+    ValueError,
+    TypeError,
+)
+
 
 @dataclass(frozen=True)
 class Run:
@@ -197,18 +208,6 @@ def share(**settings: float) -> None:
     for name, value in settings.items():
         if not 0 <= value <= 1:
             raise ValueError(f"{name} is {value}, allowed: 0 to 1")
-
-
-_DAMAGED = (
-    OSError,
-    zipfile.BadZipFile,
-    pickle.UnpicklingError,
-    RuntimeError,
-    EOFError,
-    KeyError,
-    ValueError,
-    TypeError,
-)
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bgr.errors import BgrError
 from bgr.models.config import DIRECTIONS
-from bgr.released import find_config, overrides
+from bgr.released import find_config
 from bgr.retrievers.baselines.baseline_config import KINDS
 from bgr.retrievers.graph_hop.checkpoint import Settings
 from bgr.utils.atomic_io import complete_folder, share_files
@@ -131,3 +132,11 @@ def _run(options: TrainOptions, data: Path, *, name: str = "", init: object = No
     if init is not None:
         settings.append(f"--model.init={init}")
     return Run(config, data, options.out, settings, options.resume and not options.overwrite)
+
+
+def overrides(words: Sequence[str]) -> list[str]:
+    """Return the settings of the command line; BgrError if a word is not of the form ``--section.key=value``."""
+    unknown = [word for word in words if not word.startswith("--") or "=" not in word]
+    if unknown:
+        raise BgrError(f"unknown argument {unknown[0]!r}; settings are given as --trainer.max_epochs=3")
+    return list(words)

@@ -95,7 +95,7 @@ def _complete(action: argparse.Action, command: Command) -> None:
             "zsh": f"{{compadd -- {names}; _files}}",
             "fish": f"{names} {shtab.FILE['fish']}",
         }
-    elif words == {"DIR"}:
+    elif words <= {"DIR", "OWNER/NAME"}:
         action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
     elif words & {"DIR", "FILE", "PATH", "PLACE"}:
         action.complete = shtab.FILE  # type: ignore[attr-defined]

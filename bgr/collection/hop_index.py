@@ -34,6 +34,9 @@ from bgr.utils.progress import progress_bar
 FORMAT = "3"
 """Format of the files, and of the rules by which names are found; raised when either changes."""
 
+CHUNK = 8_192
+"""Number of texts that are tokenized at a time."""
+
 
 @dataclass(frozen=True)
 class HopIndex:
@@ -126,15 +129,15 @@ def _building(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-CHUNK = 8_192
-"""Number of texts that are tokenized at a time."""
-
 IDS, STARTS = "ids.npy", "starts.npy"
 
 
 class TokenStore:
-    """Token ids ``[total]``, uint16 where the vocabulary fits and int32 otherwise, and ``starts int64 [n + 1]``: text
-    ``i`` has the ids ``ids[starts[i] : starts[i + 1]]``."""
+    """The token ids of many texts, mapped from the disk, since a question needs a few thousand of half a million.
+
+    Ids ``[total]``, uint16 where the vocabulary fits and int32 otherwise, and ``starts int64 [n + 1]``: text ``i`` has
+    the ids ``ids[starts[i] : starts[i + 1]]``.
+    """
 
     def __init__(self, ids: np.ndarray, starts: np.ndarray) -> None:
         self.ids, self.starts = ids, starts

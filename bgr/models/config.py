@@ -21,13 +21,13 @@ class BgrConfig(PretrainedConfig):
             computed once per sentence and cached.
         width: width of path states and of the matcher, to which token states are projected. 0 means the encoder's width
             without projection.
-        words: also read the encoder's word embedding of every token (`bgr.models.encoder`).
+        words: also read the encoder's word embedding of every token (`bgr.models.encoder.Projection`).
         rows: summary rows of a fact for matching; 1 is the paper's ``[CLS]`` row.
         links: features of pairs of sentences for each way in which tokens match (`bgr.models.token_match`).
         numbers: compare the numbers of facts with those of the question (`bgr.models.numbers`).
         context_layers: layers of self-attention over a question and all its candidates (`bgr.models.context`).
         relevance: a logit of every candidate for being evidence at all, which the matcher reads and the loss trains.
-        completeness: a logit of the question for its evidence being complete (`bgr.models.context`).
+        completeness: a logit of the question for its evidence being complete (`bgr.models.context.Completeness`).
         prune: maximum number of candidates that are read; `bgr.models.pruner` chooses them if there are more. 0 for no
             limit.
         dropout: dropout probability of path update, context layers and matcher.

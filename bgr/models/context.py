@@ -18,6 +18,9 @@ from torch import Tensor, nn
 from bgr.models.attention import Attention, attend
 from bgr.models.token_match import Layout
 
+LEAST = -20.0
+"""Relevance logit that stands for a missing candidate."""
+
 
 class ContextLayer(nn.Module):
     """One pre-norm transformer layer (arXiv:2002.04745) whose attention has a bias for each pair of sentences."""
@@ -88,10 +91,6 @@ class Context(nn.Module):
         states = self.norm(states)
         rows = states[:, tokens:].unflatten(1, (r, -1)).transpose(1, 2).flatten(0, 1)
         return states[:, :tokens], rows[where]
-
-
-LEAST = -20.0
-"""Relevance logit that stands for a missing candidate."""
 
 
 class Completeness(nn.Module):

@@ -41,7 +41,7 @@ LONGEST_SPAN = 24
 NAME_WAYS = 8
 """What is known of a span that capital letters make a name: the ways of `bgr.reader.names`, whether another
 sentence of the question has it, whether none around it in its own sentence is such, and whether it is the longest that
-its sentence shares with the question, or with another fact (`bgr.reader.names`)."""
+its sentence shares with the question, or with another fact (`shared_runs` there)."""
 
 PAIR = 64
 """Width in which the ends of a span are compared."""

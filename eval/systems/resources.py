@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from functools import cached_property
 from pathlib import Path
@@ -51,9 +52,8 @@ class Resources:
 
     @cached_property
     def collection(self) -> Collection:
-        """The corpus with its searches and triples: from a folder, or in memory. The vectors of a corpus in memory are
-        kept where the states of trainings are (`cache_folder`), or else in the output folder: an interrupted encoding
-        resumes, and other runs over the same texts encode nothing.
+        """The corpus with its searches and triples: from a folder, or in memory with its vectors in the cache of all
+        runs (`_vectors_folder`), where an interrupted encoding resumes.
 
         Raises:
             DataError: the folder lacks a passage, or was built with another encoder.
@@ -62,11 +62,30 @@ class Resources:
 
         if self.options.collection is not None:
             return self._open_collection(self.options.collection)
-        shared = cache_folder()
-        cache = self.options.out / "vectors" if shared is None or writable_folder(shared) else shared / "vectors"
         return Collection.in_memory(
-            self.corpus, encoder=self.encoder, triples=lambda: self.triples, vectors_cache=cache, progress=True
+            self.corpus,
+            encoder=self.encoder,
+            triples=lambda: self.triples,
+            vectors_cache=self._vectors_folder,
+            progress=True,
         )
+
+    @property
+    def _vectors_folder(self) -> Path:
+        """The folder for vectors of passages and triples: ``vectors/`` of `cache_folder`, so that a corpus is encoded
+        once; that of the output if the cache cannot be written, or for a server, whose model nothing but its name tells
+        from another.
+
+        Raises:
+            BgrError: a cache that was chosen by ``BGR_CACHE`` cannot be written.
+        """
+        own, shared = self.options.out / "vectors", cache_folder()
+        if shared is None or not hasattr(self.encoder, "fingerprint"):
+            return own
+        problem = writable_folder(shared / "vectors")
+        if problem and "BGR_CACHE" in os.environ:
+            raise BgrError(f"BGR_CACHE={shared}: vectors/ cannot be written: {problem}; choose another folder")
+        return own if problem else shared / "vectors"
 
     def _open_collection(self, folder: Path) -> Collection:
         from bgr.collection.collection import Collection

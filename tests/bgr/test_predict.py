@@ -93,8 +93,9 @@ def test_over_the_facts_of_each_question(given):
     ]
 
 
-@pytest.mark.workflow
-@pytest.mark.parametrize("stop", [0, 1, 2])
+@pytest.mark.parametrize(
+    "stop", [0, pytest.param(1, marks=pytest.mark.workflow), pytest.param(2, marks=pytest.mark.workflow)]
+)
 def test_an_interrupted_run_ends_with_the_same_bytes(given, stop, monkeypatch):
     predict(PredictOptions(**given))
     wanted = given["out"].read_bytes()

@@ -34,8 +34,8 @@ def test_a_stored_notebook_is_small_and_shows_its_results(path):
     assert "/root/" not in path.read_text(encoding="utf-8")
 
 
-# the second one builds a dataset and trains a model, the third compares systems on it
-TAKES = {"2-dataset": pytest.mark.slow, "3-compare": pytest.mark.slow}
+# the second one builds a dataset and trains a model
+TAKES = {"2-dataset": pytest.mark.slow}
 
 
 @pytest.mark.parametrize(

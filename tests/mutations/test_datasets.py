@@ -126,6 +126,10 @@ def test_unharmed(data: Path, released: Path, tmp_path: Path) -> None:
     assert problems_of_released(nothing, 0, released, tmp_path) == []
 
 
+def test_some_datasets(data: Path, tmp_path: Path) -> None:
+    assert failures(problems_of_dataset, sample(dataset_cases(data), QUICK, "some"), data, tmp_path) == []
+
+
 def test_some_released(released: Path, tmp_path: Path) -> None:
     assert failures(problems_of_released, sample(released_cases(released), QUICK, "some"), released, tmp_path) == []
 

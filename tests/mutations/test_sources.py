@@ -71,6 +71,11 @@ def test_unharmed(source: Path, data: Path, baseline: Baseline, tmp_path: Path) 
         assert wrong_samples(source, other, baseline, "F3") == []
 
 
+@pytest.mark.parametrize("cases", [knowledge_base_cases, question_cases])
+def test_some(cases, source: Path, baseline: Baseline, tmp_path: Path) -> None:
+    assert failures(sample(cases(source), QUICK, "some"), source, baseline, tmp_path) == []
+
+
 @MANY_OR_ALL
 @pytest.mark.parametrize("cases", [knowledge_base_cases, question_cases])
 def test_more(cases, source: Path, baseline: Baseline, tmp_path: Path, count: int) -> None:

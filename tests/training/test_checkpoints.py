@@ -45,9 +45,7 @@ def same(one, other):
     "more",
     [
         [],
-        pytest.param(
-            ["--trainer.accumulate_grad_batches=2", "--trainer.gradient_clip_val=0.1", "--trainer.precision=bf16-mixed"]
-        ),
+        ["--trainer.accumulate_grad_batches=2", "--trainer.gradient_clip_val=0.1", "--trainer.precision=bf16-mixed"],
         ["--model.matrix_learning_rate=1e-2"],
     ],
     ids=["plain", "accumulated, clipped, bf16", "Muon"],

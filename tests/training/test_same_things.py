@@ -9,7 +9,7 @@ from bgr.data.reasongraphqa.construction.textual_database import FactUnit
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from training.questions import plain_questions as module
-from training.questions.plain_questions import MOST, same_things
+from training.questions.plain_questions import MOST_BESIDE, same_things
 
 FACTS = {
     "Bergman directed Persona.": Fact("P", "director", tail="B"),
@@ -41,10 +41,10 @@ def test_neither_candidates_nor_gold_nor_about_something_else():
 
 
 def test_no_more_than_a_few_and_none_of_what_many_are_about(monkeypatch):
-    many = {f"Bergman directed film {n}.": Fact(f"F{n}", "director", tail="B") for n in range(MOST + 4)}
+    many = {f"Bergman directed film {n}.": Fact(f"F{n}", "director", tail="B") for n in range(MOST_BESIDE + 4)}
     asked = example("Bergman directed Persona.")
     found = same_things([asked], table(FACTS | many))["e"]
-    assert len(found) == len(set(found)) == MOST
+    assert len(found) == len(set(found)) == MOST_BESIDE
     monkeypatch.setattr(module, "COMMON", 5)
     assert sorted(same_things([asked], table(FACTS | many))["e"]) == [
         "Bergman wrote Persona.",

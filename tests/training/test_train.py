@@ -43,8 +43,7 @@ def test_learns_the_toy_and_scores_the_same_when_loaded(trained_run, toy_data):
     assert list((logs / "tb").glob("events*"))
 
 
-@pytest.mark.workflow
-@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize("direction", ["forward", pytest.param("backward", marks=pytest.mark.workflow)])
 def test_same_seed_same_weights_other_seed_others(config, short_data, tmp_path, direction):
     for name, more in (("a", []), ("b", []), ("c", ["--seed=4"])):
         assert train(config(1), short_data, tmp_path / name, f"--direction={direction}", *more) == 0

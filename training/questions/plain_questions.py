@@ -3,8 +3,8 @@
 The questions of a dataset are worded by its phrasebook, and hardly any of them is about one fact alone among others of
 the same thing. So a model could learn to look for the name, and only the dataset's words for a relation.
 
-The candidates of a dataset hold few other facts about what a question is about. A database holds them all, the running
-time of the film whose director is asked for: `same_things`.
+`same_things` takes from a database what the candidates of a dataset hardly have: other facts about what a question is
+about, such as the running time of the film whose director is asked for.
 """
 
 from __future__ import annotations
@@ -34,6 +34,12 @@ PATTERNS = Path(__file__).with_name("plain_questions.yaml")
 of a head, `backward` for the head."""
 
 GOLD = EvidenceGraph([(ROOT, 0)])
+
+MOST_BESIDE = 8
+"""Maximum number of facts about the same things that a question gets."""
+
+COMMON = 500
+"""Of something that more sentences are about, such as the United States, a question gets none."""
 
 
 @cache
@@ -161,16 +167,9 @@ def _steps(*steps: tuple[str, list[str]]) -> tuple[Mapping[str, Any], ...]:
     )
 
 
-MOST = 8
-"""Maximum number of such facts of a question."""
-
-COMMON = 500
-"""Something that more sentences are about is no topic: the United States."""
-
-
 def same_things(examples: Sequence[Example], table: FactTable) -> Mapping[str, list[str]]:
-    """For each question with an answer, by its id, up to `MOST` sentences about the heads and tails of its gold facts
-    that are neither candidates nor as good as a gold fact; the same at each call.
+    """For each question with an answer, by its id, up to `MOST_BESIDE` sentences about the heads and tails of its gold
+    facts that are neither candidates nor as good as a gold fact; the same at each call.
 
     Raises:
         DataError: a candidate is not in the textual database, or no fact there has statements.
@@ -186,5 +185,5 @@ def same_things(examples: Sequence[Example], table: FactTable) -> Mapping[str, l
         ends = dict.fromkeys(end for fact in gold for end in entities_of(fact))
         near = dict.fromkeys(row for end in ends if len(about[end]) <= COMMON for row in about[end])
         drawn = random.Random(f"same things {example.id}").sample([sentences[row] for row in near], len(near))
-        found[example.id] = list(islice(fair(example, drawn, table), MOST))
+        found[example.id] = list(islice(fair(example, drawn, table), MOST_BESIDE))
     return found

@@ -1,7 +1,8 @@
-"""Questions without an answer, from which a model learns to see that there is none. What the data never state: who the
-mother of a director is, what a metal costs, although there are facts about the director and the metal (`ask_other`).
-What no fact is about: a word is replaced by one that the data never use (`ForeignWords`). What is withheld: a needed
-fact is left out (`withheld`).
+"""Questions without an answer, from which a model learns to see that there is none.
+
+There are three kinds. `ask_other` asks for what the data never state, who the mother of a director is or what a metal
+costs, although there are facts about the director and the metal. `ForeignWords` replaces a word by one that the data
+never use, so that no fact is about it. `withheld` leaves out a fact that is needed.
 """
 
 from __future__ import annotations

@@ -32,6 +32,9 @@ MOST = {"greater": True, "largest": True, "less": False, "smallest": False}
 
 TOLERANCE = 1e-6
 
+Found = dict[str, frozenset[int]]
+"""Entities, each with the facts in which a step found it."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -242,10 +245,6 @@ def _choice(
     if len(heads) < 2 or not spans:
         return None
     return Target("choice", spans=tuple(spans), quantities=tuple(quantities), most=most, support=_facts_of(quantities))
-
-
-Found = dict[str, frozenset[int]]
-"""Entities, each with the facts in which a step found it."""
 
 
 def counted_facts(

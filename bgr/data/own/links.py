@@ -34,6 +34,13 @@ COMMON_WORD = 0.25
 
 _WORD = re.compile(r"\w+")
 
+LENGTH_CHARGE = 0.2
+"""Share of the question's words that a further fact has to add."""
+
+NO_PLACE = "the answer stands in no fact"
+YES_OR_NO = "yes or no stands in no fact"
+NO_CHAIN = "no chain of names leads from the question to the answer"
+
 
 @dataclass(frozen=True)
 class Words:
@@ -142,15 +149,8 @@ def covered(question: str, facts: Sequence[str], linker: Linker) -> float:
     return linker.mass(found, asked.names) / total if total else 0.0
 
 
-LENGTH_CHARGE = 0.2
-"""Share of the question's words that a further fact has to add."""
-
 MAX_ENDS, MAX_STARTS, MAX_LENGTH = 20, 30, 3
 """Facts with the answer, and facts near the question, that are tried; facts of a chain."""
-
-NO_PLACE = "the answer stands in no fact"
-YES_OR_NO = "yes or no stands in no fact"
-NO_CHAIN = "no chain of names leads from the question to the answer"
 
 
 @dataclass(frozen=True)

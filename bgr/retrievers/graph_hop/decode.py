@@ -26,8 +26,11 @@ MAX_EXPLORED = 16
 """Number of paths of one question at one level from which on none below the threshold is followed. A trained model has
 fewer; an untrained one would follow hundreds."""
 
+PRUNED = "candidates"
+"""Name of the limit of a question that has more candidates than are read."""
+
 LIMITS = {
-    "candidates": "only the candidates that the pruner scored best were read",
+    PRUNED: "only the candidates that the pruner scored best were read",
     "max_paths": "a level had more paths than were followed, so edges may be missing",
     "max_depth": "a path was as long as allowed and went no further",
     "cycle": "an edge was left out, since it would have closed a cycle",
@@ -170,10 +173,6 @@ def _finish(
     return DirectionResult(graph, tuple(sorted(limits)), odds=odds, steps=steps, completeness=completeness)
 
 
-LIMIT = "candidates"
-"""Name of the limit of a question that has more candidates than are read."""
-
-
 @torch.inference_mode()
 def kept_columns(model: BgrRetriever, batch: Batch) -> Tensor | None:
     """The candidates of each question that the model reads: ``[q, k]`` indices padded with −1, ``None`` for all."""
@@ -203,4 +202,4 @@ def unpruned(result: DirectionResult, kept: list[int], count: int) -> DirectionR
     """The result over all `count` candidates of a question, of one over those that were kept."""
     if len(kept) == count:
         return result
-    return replace(result.relabel(kept), limits=tuple(sorted({*result.limits, LIMIT})))
+    return replace(result.relabel(kept), limits=tuple(sorted({*result.limits, PRUNED})))

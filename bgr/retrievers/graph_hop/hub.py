@@ -141,14 +141,18 @@ def _hub_errors(repo_id: str, revision: str | None) -> Iterator[None]:
     except errors.RepositoryNotFoundError:
         raise CheckpointError(
             f"{repo_id}: no such folder, and no such repository on the Hub, or a private one that the token may not "
-            "read; give token=… or run `hf auth login`"
+            "read; set HF_TOKEN or run `hf auth login`"
         ) from None
     except errors.RevisionNotFoundError:
         raise CheckpointError(f"{repo_id}: has no revision {repr_short(revision)}") from None
     except errors.LocalEntryNotFoundError:
-        raise CheckpointError(f"{repo_id}: not in the local cache, and the Hub was not or could not be asked") from None
+        raise CheckpointError(
+            f"{repo_id}: no such folder, and not in the Hub's local cache, and the Hub was not or could not be asked"
+        ) from None
     except Exception as error:  # the client raises errors of its own, of the HTTP library, and of the system
-        raise CheckpointError(f"{repo_id}: the Hub refused or could not be reached: {one_line(error)}") from None
+        raise CheckpointError(
+            f"{repo_id}: no such folder, and the Hub refused or could not be reached: {one_line(error)}"
+        ) from None
 
 
 def find_checkpoint(

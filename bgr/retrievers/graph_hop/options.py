@@ -51,8 +51,8 @@ class CheckpointOptions(MachineOptions):
     """A checkpoint that answers questions.
 
     Args:
-        checkpoint: folder of `bgr export` or of a training run, or OWNER/NAME on the Hugging Face Hub (default: the
-            released weights, trained on Atlas).
+        checkpoint: folder of `bgr export` or of a training run, or OWNER/NAME or OWNER/NAME@REVISION on the
+            Hugging Face Hub (default: the released weights, trained on Atlas).
         reader: reader in place of the checkpoint's: a folder of `bgr train reader`, or a language model (smollm2, a
             .gguf file, a folder, or http://host/v1#model).
     """

@@ -29,6 +29,10 @@ from bgr.retrievers.llm_graph.prompts import clip
 
 _NUMBER = re.compile(r"\s*(?:[Qq]|[Ff]?(\d{1,9}))\s*")
 
+FAULTS = ("into_question", "loops", "repeated", "cycles", "beyond", "hung")
+"""Edges left out: into the question, from a fact to itself, repeated, closing a cycle with earlier edges, after the
+last edge that is read; and facts without an incoming edge, to which the question now leads."""
+
 
 class Numbers:
     """Converts numbers of the `count` facts of a prompt to indices, and counts numbers that do not exist."""
@@ -246,10 +250,6 @@ class StepForm(Form):
 FORMS: Mapping[str, Form] = {
     form.name: form for form in (EdgeForm(), ChainForm(), ParentForm(), StepForm(), ArrowForm())
 }
-
-FAULTS = ("into_question", "loops", "repeated", "cycles", "beyond", "hung")
-"""Edges left out: into the question, from a fact to itself, repeated, closing a cycle with earlier edges, after the
-last edge that is read; and facts without an incoming edge, to which the question now leads."""
 
 
 class Repaired(NamedTuple):

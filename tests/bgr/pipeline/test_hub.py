@@ -161,7 +161,6 @@ def damaged(content):
     return content[:-1] + bytes([content[-1] ^ 1])
 
 
-@pytest.mark.workflow
 @pytest.mark.parametrize(
     ("name", "harm", "said"),
     [

@@ -20,8 +20,7 @@ def files(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.workflow
-@pytest.mark.parametrize("precision", ["32", "bf16"])
+@pytest.mark.parametrize("precision", ["32", pytest.param("bf16", marks=pytest.mark.workflow)])
 @pytest.mark.parametrize("half", [False, True])
 def test_saving_equals_an_export(small_checkpoint, tmp_path, precision, half):
     expected = export(ExportOptions(run=small_checkpoint, out=tmp_path / "exported", half=half))

@@ -1,4 +1,4 @@
-"""Names by their capital letters."""
+"""Names by their capital letters, and by the words that two sentences share."""
 
 import random
 

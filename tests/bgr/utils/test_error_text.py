@@ -1,4 +1,4 @@
-"""Errors of the system and of libraries that find no memory, in one line."""
+"""Errors of the system and of libraries that find no memory, in one line, and suggestions for misspelled names."""
 
 import errno
 

@@ -1,4 +1,4 @@
-"""Colors: on terminals only, in the answers of `bgr ask` and in errors."""
+"""Colors, on terminals only, in the answers of `bgr ask` and in errors; and how a probability is written."""
 
 import io
 import re

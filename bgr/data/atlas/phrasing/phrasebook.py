@@ -37,6 +37,21 @@ _SCALES = ((10**12, "trillion", 5), (10**9, "billion", 4), (10**6, "million", 4)
 # not strftime, which depends on the locale
 _MONTHS = "January February March April May June July August September October November December".split()
 
+LONG = 45
+"""Characters; a phrase of at least this length comes last in its template, if there is such a template."""
+
+LATE = 0.03
+"""Weight of a template that goes on after a long phrase."""
+
+ELLIPTIC = 0.05
+"""Weight of a question that does not begin with a question word ("{x} lasts how many minutes?")."""
+
+DIRECT = 1.5
+"""Weight of a question with one of people's commonest beginnings."""
+
+_COMMON = ("What is the ", "When ", "How many ")
+_QUESTION = re.compile(r"((at|by|from|in|on|to|under|with) )?(how|what|when|where|which|who|whom|whose)\b", re.I)
+
 
 class Phrasebook:
     """All templates, from the parsed content of each of the `FILES`."""
@@ -232,19 +247,6 @@ def value_text(book: Phrasebook, key: str, value: Value, op: str, rng: random.Ra
 
 def _ordinal(day: int) -> str:
     return "th" if 10 < day < 14 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
-
-
-LONG = 45
-"""Characters; a phrase of at least this length comes last in its template, if there is such a template."""
-LATE = 0.03
-"""Weight of a template that goes on after a long phrase."""
-ELLIPTIC = 0.05
-"""Weight of a question that does not begin with a question word ("{x} lasts how many minutes?")."""
-DIRECT = 1.5
-"""Weight of a question with one of people's commonest beginnings."""
-
-_COMMON = ("What is the ", "When ", "How many ")
-_QUESTION = re.compile(r"((at|by|from|in|on|to|under|with) )?(how|what|when|where|which|who|whom|whose)\b", re.I)
 
 
 class Wordings:

@@ -41,6 +41,9 @@ from bgr.utils.hashing import hash_text
 COMMUTATIVE = ("And", "Or", "SelectBetween")
 """Functions whose two branches may be swapped; those about a relation are directed."""
 
+COUNTED = ("sha256", "shortcuts", "distractors", "shared_with_earlier_splits")
+"""Entries of ``dataset.json`` that describe all questions of a dataset and cannot be computed for a part of them."""
+
 
 def program_form(records: Sequence[Mapping[str, Any]], where: str = "program") -> str:
     """A hash that is equal for two programs if and only if their answers come from the same steps.
@@ -216,10 +219,6 @@ def _shared(earlier: Sequence[Trace], later: Sequence[Trace], check: str) -> Sha
 
 def _cell(shared: Shared | None) -> str:
     return f"{shared.count:,} of {shared.of:,} ({shared.share:.1%})" if shared is not None else "not compared"
-
-
-COUNTED = ("sha256", "shortcuts", "distractors", "shared_with_earlier_splits")
-"""Entries of ``dataset.json`` that describe all questions of a dataset and cannot be computed for a part of them."""
 
 
 @dataclass(frozen=True)

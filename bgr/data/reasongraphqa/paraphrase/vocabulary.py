@@ -45,12 +45,13 @@ STEMS = {
     "density": r"dens\w+",
     "language": r"languages?|spoken|speaks?",
 }
+"""Words that name a relation or an attribute beyond doubt; only what is frequent in questions is listed."""
 
 ROLES = frozenset(
     "director writer actor producer composer editor publisher distributor founder owner discoverer inventor birth "
     "death marriage education capital border place_served currency language".split()
 )
-"""Those that relate two things; the others describe one."""
+"""Names of relations between two things; the other names are of attributes of one."""
 
 _FILM = r"(?:films?|movies?|pictures?)"
 _AFTER_FILM = "(?:" + "|".join(f"(?<={word} )" for word in "film films movie movies picture pictures".split()) + ")"

@@ -9,7 +9,7 @@ from bgr.models.ragged import Rows
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
 from bgr.retrievers.graph_hop.checkpoint import Settings
-from bgr.retrievers.graph_hop.decode import LIMIT, LIMITS, decode, read, unpruned
+from bgr.retrievers.graph_hop.decode import LIMITS, PRUNED, decode, read, unpruned
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
 
 PARTS = {"rows": 2, "links": 2, "relevance": True, "context_layers": 1, "completeness": True, "prune": 3}
@@ -44,9 +44,9 @@ def test_the_result_is_that_of_the_kept_candidates_with_the_numbers_of_all(make_
     assert long.graph == found.graph.relabel(dict(enumerate(kept)))
     assert {node for edge in long.odds for node in edge} <= {-1, *kept}
     assert len(long.steps) == len(found.steps)
-    assert LIMIT in long.limits
-    assert LIMIT in LIMITS
-    assert LIMIT not in short.limits
+    assert PRUNED in long.limits
+    assert PRUNED in LIMITS
+    assert PRUNED not in short.limits
     assert set(short.graph.nodes) <= {0, 1}
 
 
@@ -73,4 +73,4 @@ def test_the_pipeline_prunes_each_direction(make_retriever, tokenizer, batch, tm
         assert found.completeness == pytest.approx(wanted.completeness, abs=1e-2 if keep else 1e-4)
     (result, _) = pipeline.retrieve([Query(QUESTION, FACTS), Query(QUESTION, FACTS[2:4])])
     assert result.details["kept"] == list(long.kept)
-    assert LIMIT in result.limits
+    assert PRUNED in result.limits
