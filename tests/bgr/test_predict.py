@@ -221,7 +221,7 @@ def test_a_run_with_a_reader_that_was_trained_anew_is_another_run(given, tmp_pat
     keys = []
     for content in (b"first", b"second", b"first"):
         weights.write_bytes(content)
-        keys.append(module._run_key(options, "corpus", "questions"))
+        keys.append(module._run_key(options, given["checkpoint"], "corpus", "questions"))
     assert keys[0] == keys[2] != keys[1]
 
 

@@ -150,9 +150,7 @@ def _hub_errors(repo_id: str, revision: str | None) -> Iterator[None]:
             f"{repo_id}: no such folder, and not in the Hub's local cache, and the Hub was not or could not be asked"
         ) from None
     except Exception as error:  # the client raises errors of its own, of the HTTP library, and of the system
-        raise CheckpointError(
-            f"{repo_id}: no such folder, and the Hub refused or could not be reached: {one_line(error)}"
-        ) from None
+        raise CheckpointError(f"{repo_id}: the Hub refused or could not be reached: {one_line(error)}") from None
 
 
 def find_checkpoint(

@@ -16,6 +16,8 @@ from bgr.errors import BgrError
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
 from bgr.retrievers.llm_graph.forms import FORMS
+from eval.systems.options import CompareOptions
+from eval.systems.resources import Resources
 from eval.systems.spec import LLM_GRAPHS
 
 PEOPLE = {
@@ -400,3 +402,30 @@ def test_a_checkpoint_with_a_pruner_finds_its_candidates_hop_by_hop(
     assert [found[one.id] for one in data.questions] == [
         [data.corpus[index].id for index in result.indices] for result in expected
     ]
+
+
+def test_a_corpus_is_encoded_once_for_all_runs(files, tmp_path, monkeypatch, capsys):
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("BGR_CACHE", str(cache))
+    compare(*files, "--systems", "dense", "--out", tmp_path / "one")
+    kept = {path.name: path.stat().st_mtime_ns for path in (cache / "vectors").iterdir()}
+    assert kept
+    compare(*files, "--systems", "hybrid", "--out", tmp_path / "two")
+    assert {path.name: path.stat().st_mtime_ns for path in (cache / "vectors").iterdir()} == kept
+    assert not (tmp_path / "one" / "vectors").exists()
+    (cache / "file").touch()
+    monkeypatch.setenv("BGR_CACHE", str(cache / "file"))
+    with pytest.raises(BgrError, match=r"BGR_CACHE=.*file: vectors/ cannot be written: .*choose another folder"):
+        compare(*files, "--systems", "dense", "--out", tmp_path / "three")
+
+
+def test_vectors_of_a_server_are_of_one_run(files, tmp_path):
+    class Server:
+        """As `EmbeddingServer`, whose model is known by its name alone."""
+
+    options = CompareOptions(data=files[1], systems=("dense",), out=tmp_path / "out")
+    resources = Resources(options, load_multihop(tmp_path / "q.json"))
+    assert resources._vectors_folder.name == "vectors"
+    assert resources._vectors_folder.parent != tmp_path / "out"
+    resources.encoder = Server()
+    assert resources._vectors_folder == tmp_path / "out" / "vectors"

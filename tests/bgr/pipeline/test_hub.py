@@ -16,7 +16,7 @@ from bgr.released import checkpoint_folder
 from bgr.retrievers.graph_hop.hub import FILES, is_hub_id
 from bgr.retrievers.graph_hop.options import RANKER
 from bgr.serve.options import ServeOptions
-from bgr.serve.sources import GraphSystem, open_sources
+from bgr.serve.sources import open_sources
 
 TOKEN = "hf_loopback"
 FACTS = ["Paris lies in France .", "Rome lies in Italy .", "Persona was made in Sweden ."]
@@ -69,12 +69,24 @@ def test_the_commands_take_a_name_of_the_hub(hub, pruned_checkpoint, tmp_path, m
     assert json.loads(Path("answers.jsonl").read_text())["edges"] == asked["edges"]
     Collection.build(FACTS, "facts", encoder=None)
     found = open_sources(ServeOptions(checkpoint="someone/films", collection=("facts=facts",), device="cpu"))
-    assert isinstance(found.systems["bgr"], GraphSystem)
+    assert found.systems["bgr"].description.endswith("the checkpoint someone/films")
     capsys.readouterr()
     assert main(["ask", QUESTION, "--facts", "facts.txt", "--checkpoint", "someone/film"]) == 1
-    error = capsys.readouterr().err
+    told, error = capsys.readouterr().err.splitlines()
+    assert told == "someone/film: there is no such folder; looking on the Hugging Face Hub"
     assert error.startswith("bgr ask: error: someone/film: no such folder, and no such repository on the Hub")
-    assert error.count("\n") == 1
+
+
+def test_a_command_may_name_a_revision(hub, pruned_checkpoint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pipeline = BgrPipeline.from_pretrained(pruned_checkpoint, device="cpu")
+    pipeline.push_to_hub("someone/films", token=TOKEN)
+    first = hub.repos["someone/films"].branches["main"]
+    pipeline.push_to_hub("someone/films", token=TOKEN, commit_message="Again")
+    assert checkpoint_path(f"someone/films@{first}").name == first
+    assert checkpoint_path("someone/films").name == hub.repos["someone/films"].branches["main"]
+    with pytest.raises(CheckpointError, match="has no revision 'v9'"):
+        checkpoint_path("someone/films@v9")
 
 
 def test_a_folder_that_is_missing_here_is_not_looked_for_on_the_hub(hub, tmp_path, monkeypatch):
