@@ -19,7 +19,7 @@ from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.pipeline import BgrPipeline
 from bgr.reader.answer import Answer
-from bgr.released import collection_folder
+from bgr.released import checkpoint_folder, collection_folder
 from bgr.retrievers.base import Query, star
 from bgr.serve.options import ServeOptions, named_folders
 
@@ -109,7 +109,6 @@ def open_sources(options: ServeOptions) -> Sources:
         check_collection(folder)
     examples = _examples(options.examples)
     checkpoints = {"bgr": checkpoint_path(options.checkpoint), **others}
-    names = {"bgr": options.checkpoint, **{name: folder.name for name, folder in others.items()}}
     folders = folders or {"atlas": collection_folder(progress=True)}
     pipelines = {
         name: BgrPipeline.from_pretrained(
@@ -124,7 +123,10 @@ def open_sources(options: ServeOptions) -> Sources:
         for pipeline in pipelines.values():
             pipeline.search_over(collection)
     systems: dict[str, System] = {
-        name: GraphSystem(pipeline, _described(pipeline, names[name])) for name, pipeline in pipelines.items()
+        name: GraphSystem(
+            pipeline, _described(pipeline, checkpoints[name], options.checkpoint if name == "bgr" else None)
+        )
+        for name, pipeline in pipelines.items()
     }
     return Sources({**systems, "bm25": Bm25System()}, collections, examples)
 
@@ -142,8 +144,10 @@ def warm_up(sources: Sources) -> None:
                 print(f"bgr serve: warning: {name} over {where}: {error}", file=sys.stderr)
 
 
-def _described(pipeline: BgrPipeline, name: str | None) -> str:
-    weights = "the released weights" if name is None else f"the checkpoint {name}"
+def _described(pipeline: BgrPipeline, folder: Path, given: str | None) -> str:
+    # of a folder clients see the name alone; one of the Hub has the name of a commit
+    name = folder.name if given is None or folder == Path(given) else given
+    weights = "the released weights" if folder == checkpoint_folder() else f"the checkpoint {name}"
     reads = "a reader" if pipeline.reader is not None else "no reader, evidence alone"
     return f"graphs of both directions, merged, and {reads}: {weights}"
 

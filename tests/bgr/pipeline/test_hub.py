@@ -70,6 +70,8 @@ def test_the_commands_take_a_name_of_the_hub(hub, pruned_checkpoint, tmp_path, m
     Collection.build(FACTS, "facts", encoder=None)
     found = open_sources(ServeOptions(checkpoint="someone/films", collection=("facts=facts",), device="cpu"))
     assert found.systems["bgr"].description.endswith("the checkpoint someone/films")
+    found = open_sources(ServeOptions(checkpoint=pruned_checkpoint, collection=("facts=facts",), device="cpu"))
+    assert found.systems["bgr"].description.endswith(f": the checkpoint {pruned_checkpoint.name}")
     capsys.readouterr()
     assert main(["ask", QUESTION, "--facts", "facts.txt", "--checkpoint", "someone/film"]) == 1
     told, error = capsys.readouterr().err.splitlines()
