@@ -94,7 +94,9 @@ class BgrDataModule(LightningDataModule):
         other: share of the questions of an epoch that are asked for what the data never state
             (`training.questions.unanswerable`), as further questions without an answer.
         hasty: share of the questions of an epoch with another spelling: a typing mistake, no question mark, lower case.
-        limit: number of training questions; 0 for all.
+        more: another dataset folder, whose training questions are learned from as well, with their own candidates and
+            random ones: what is made of statements is made of those of `folder`.
+        limit: number of training questions of `folder`; 0 for all.
         dev_limit: number of dev questions; 0 for all.
         workers: processes that make batches ahead; by default none on a CPU, and on a GPU the cores that are free
             (`training.transfer.default_workers`). The batches are the same for any number.
@@ -125,6 +127,7 @@ class BgrDataModule(LightningDataModule):
         searcher: str = "",
         searched: int = 0,
         database: str = "",
+        more: str = "",
         workers: int | None = None,
     ) -> None:
         super().__init__()
@@ -162,6 +165,8 @@ class BgrDataModule(LightningDataModule):
         self.hasty = hasty
         self.collection, self.searcher, self.searched, self.database = collection, searcher, searched, database
         self.asked: list[Example] = []
+        self.more = more
+        self.from_more: frozenset[str] = frozenset()
         self.own_pools: Mapping[str, list[str]] = {}
         self.spellings: dict[str, tuple[str, ...]] = {}
         self.variants = 1
@@ -179,7 +184,9 @@ class BgrDataModule(LightningDataModule):
         if "train" not in self.splits:
             train = load_split(self.folder, "train", unanswerable=self.unanswerable)[: self.limit or None]
             plain = self._made(self.folder, partial(plain_questions, train, share=self.plain)) if self.plain else []
-            self.splits["train"] = [*train, *joined_questions(train, self.joined), *plain]
+            more = self._more()
+            self.from_more = frozenset(one.id for one in more)
+            self.splits["train"] = [*train, *joined_questions(train, self.joined), *plain, *more]
             self.asked = [one for one in train if one.answerable][-self.searched :] if self.searched else []
         if "dev" not in self.splits:
             self.splits["dev"] = load_split(self.folder, "dev", unanswerable=self.unanswerable)
@@ -198,12 +205,21 @@ class BgrDataModule(LightningDataModule):
         if self.searched and not self.own_pools:
             self.own_pools = self._own_pools(model.device, cache)
         if self.beside and not self.same_things:
-            self.same_things = self._made(self._database, partial(same_things, self.splits["train"]))
+            self.same_things = self._made(self._database, partial(same_things, self.with_statements()))
         if self.other and not self.others:
             self.others = self._made(self.folder, self._other_questions)
         self.tokenize(tokenizer, model)
         self.cache_lower_states(model.encoder, cache)
         self._tables.clear()
+
+    def _more(self) -> list[Example]:
+        """The training questions of the other dataset, under names that no question of this one has."""
+        found = load_split(self.more, "train", unanswerable=self.unanswerable) if self.more else []
+        return [replace(one, id=f"{self.more}: {one.id}") for one in found]
+
+    def with_statements(self) -> list[Example]:
+        """The training questions whose facts are those of `folder`."""
+        return [one for one in self.splits["train"] if one.id not in self.from_more]
 
     @property
     def _database(self) -> str:
@@ -219,7 +235,7 @@ class BgrDataModule(LightningDataModule):
             raise DataError(f"{folder}: {error}") from None
 
     def _other_questions(self, table: FactTable) -> dict[str, OtherQuestion]:
-        asked = ((one.id, ask_other(one, table)) for one in self.splits["train"] if one.answerable)
+        asked = ((one.id, ask_other(one, table)) for one in self.with_statements() if one.answerable)
         return {name: other for name, other in asked if other is not None}
 
     def _own_pools(self, device: torch.device, cache: Path) -> dict[str, list[str]]:
@@ -300,6 +316,7 @@ class BgrDataModule(LightningDataModule):
             most=self.candidates,
             facts=self.facts.number,
             near=(self.sets, self.hard),
+            not_near=self.from_more,
             same_things=(self.same_things, self.beside),
             searched=self.own_pools,
             withheld=self.withheld,

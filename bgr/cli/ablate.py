@@ -140,7 +140,8 @@ typing mistakes, and with one in lower case and without the mark. Writes spellin
                 summary="the same questions in phrasings that training has never seen, and in known ones",
                 description="""\
 Every question of the test split of `bgr data build --split wording` has a phrasing that train and dev never use. It is
-asked as it is, and in phrasings that they use. Writes wording.md and wording.json.""",
+asked as it is, and in phrasings that they use. So is every question of a sheet that was worded by hand, in phrasings of
+Atlas. Writes wording.md and wording.json.""",
                 options=AblateWordingOptions,
                 run=run_wording,
                 example="""\

@@ -18,10 +18,12 @@ from bgr.data.options import (
     ShowOptions,
     StatsOptions,
     UnseenOptions,
+    WorldsOptions,
 )
 from bgr.errors import DataError
 
 if TYPE_CHECKING:
+    from bgr.data.own.importing import Imported
     from bgr.data.reasongraphqa.checks.verify import Verified
 
 
@@ -48,6 +50,16 @@ def command() -> Group:
                 bgr data import questions.jsonl --out work/own --withhold 0.2
                 bgr data import questions.jsonl --out work/own --collection work/collection
                 bgr data import answers.jsonl --out work/own --teacher checkpoints/atlas --hold-out facts""",
+        ),
+        "worlds": Command(
+            summary="write a dataset of other domains than Atlas has",
+            description="""Small invented worlds, each of another domain, with sentences and questions that were written
+                by hand. A training learns from them beside its own data, by --data.more.""",
+            options=WorldsOptions,
+            run=_worlds,
+            example="""bgr data worlds --out work/worlds
+                bgr evaluate --checkpoint checkpoints/atlas --data work/worlds
+                bgr train retriever --config further --init checkpoints/atlas --data work/data --data.more=work/worlds""",
         ),
         "database": Command(
             summary="write the whole knowledge base in sentences, beside those of a dataset",
@@ -191,9 +203,18 @@ def _import(options: ImportOptions) -> Output:
         from bgr.teacher import CheckpointTeacher
 
         teacher = CheckpointTeacher(options.teacher, options.collection)
-    found = import_data(options, teacher=teacher)
+    return _imported(import_data(options, teacher=teacher))
+
+
+def _worlds(options: WorldsOptions) -> Output:
+    from bgr.data.worlds.worlds import write_worlds
+
+    return _imported(write_worlds(options))
+
+
+def _imported(found: Imported) -> Output:
     sheet = dict(found.metadata)
-    lines = [f"{options.out}: " + ", ".join(f"{count:,} {split}" for split, count in sheet["counts"].items())]
+    lines = [f"{found.folder}: " + ", ".join(f"{count:,} {split}" for split, count in sheet["counts"].items())]
     lines += [
         f"{count:,} {how.strip()}" if how[0] != " " else f"  {count:,} {how.strip()}"
         for how, count in sheet["graphs"].items()

@@ -91,6 +91,19 @@ class DatabaseOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WorldsOptions(Options):
+    """Options of `bgr data worlds`.
+
+    Args:
+        out: folder to write.
+        overwrite: replace the folder if it exists.
+    """
+
+    out: OutFolder
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class BuildOptions(Options):
     """Options of `bgr data build`.
 
@@ -108,6 +121,8 @@ class BuildOptions(Options):
             0).
         parts: for each training question, add at most N that ask for a part of it (for what it describes, or the same
             about the name of that), and N that join a part of it with a part of another, as far as Atlas has words.
+        by_hand: also add each training question that the package has in words by hand, which are 2,100 of
+            `bgr atlas --full --questions 106000`.
         joined_probability: probability that a fact is joined with one or two others in a sentence.
         mixture: shares of distractors that (a) are similar to the question, (b) have the same head, (c) are random
             (default: one third each).
@@ -133,6 +148,7 @@ class BuildOptions(Options):
     candidates_min: int | None = None
     unanswerable: float | None = None
     parts: int = 0
+    by_hand: bool = False
     joined_probability: float = 0.15
     mixture: tuple[float, float, float] | None = option(None, metavar=("A", "B", "C"))
     hard: bool = False

@@ -6,7 +6,7 @@ many facts has many phrasings, so it is more often held out. Asking the same que
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from bgr.data.atlas.sampler.read_draft import Rewording
 from bgr.data.example import Example
 from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.questions import Question, read_questions
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import DataError
@@ -28,8 +29,8 @@ NEW, KNOWN, DIFFERENCE = "new", "known", "difference"
 
 NOTE = (
     "GM, F1 and right answers in percent; in brackets 95 % intervals (bootstrap over questions). New: the words of the "
-    "test split, each question with a phrasing that train and dev never use. Known: the same questions in phrasings "
-    "that they use, drawn anew. The difference is paired."
+    "test split, each question with a phrasing that train and dev never use, or worded by hand. Known: the same "
+    "questions in phrasings that they use, drawn anew. The difference is paired."
 )
 
 
@@ -85,26 +86,39 @@ def _intervals(scores: np.ndarray) -> list[Interval]:
 
 
 def reworded(options: AblateWordingOptions) -> tuple[list[tuple[Example, Example]], int]:
-    """Test questions as they are and in phrasings of train and dev, and how many questions there were; paraphrases and
-    those that can only be worded with a new phrasing are left out."""
+    """Test questions as they are and in phrasings of Atlas, and how many questions there were; those that can only be
+    worded with a new phrasing are left out. Known are the phrasings of train and dev, or of all questions of `kqapro`
+    if the dataset is a sheet, all of it for the test, in words that are no phrasings."""
     asked = {one.id: one for one in read_questions(options.kqapro, progress=True).questions}
     examples = load_split(options.data, "test")[: options.limit]
     # also the questions without an answer have phrasings
     trained = [one for split in ("train", "dev") for one in load_split(options.data, split, unanswerable=True)]
-    known = {used for one in trained for used in _source(one, asked, options).phrasings}
-    sources = {one.id: _source(one, asked, options) for one in examples}
-    originals = [one for one in examples if sources[one.id].paraphrase_of is None]
-    if not originals or any(known.issuperset(sources[one.id].phrasings) for one in originals):
-        raise DataError(f"{options.data}: test has no new phrasings, allowed: `bgr data build --split wording`")
+    if trained:
+        known = {used for one in trained for used in _source(one, asked, options).phrasings}
+        originals = _in_new_phrasings(examples, asked, options, known)
+    else:
+        known = {used for one in asked.values() for used in one.phrasings}
+        originals = [one for one in examples if one.program]
     words = Rewording(KnowledgeBase.load(options.kqapro / "kb.json", progress=True), options.seed)
     pairs = []
     for example in originals:
-        question = words.question(sources[example.id].program, known, example.id)
+        question = words.question(Program.from_json(example.program, example.id), known, example.id)
         if question is not None:
             pairs.append((example, replace(example, question=question)))
     if not pairs:
-        raise DataError(f"{options.data}: no question of test can be asked in phrasings of train and dev")
+        raise DataError(f"{options.data}: no question of test can be asked in phrasings of {options.kqapro}")
     return pairs, len(examples)
+
+
+def _in_new_phrasings(
+    examples: Sequence[Example], asked: Mapping[str, Question], options: AblateWordingOptions, known: Collection[str]
+) -> list[Example]:
+    """The examples but for paraphrases, each with a phrasing that is not known."""
+    sources = {one.id: _source(one, asked, options) for one in examples}
+    originals = [one for one in examples if sources[one.id].paraphrase_of is None]
+    if not originals or any(set(known).issuperset(sources[one.id].phrasings) for one in originals):
+        raise DataError(f"{options.data}: test has no new phrasings, allowed: `bgr data build --split wording`")
+    return originals
 
 
 def _source(example: Example, asked: Mapping[str, Question], options: AblateWordingOptions) -> Question:

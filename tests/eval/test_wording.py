@@ -1,6 +1,7 @@
 """`bgr ablate wording` from a checkpoint to its report, over a small Atlas."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.construction.construct import Settings, build
 from bgr.data.reasongraphqa.construction.questions import read_questions
 from bgr.data.reasongraphqa.io.dataset import load_split, write_dataset
+from bgr.errors import DataError
 from eval.ablations.options import AblateWordingOptions
 from eval.ablations.wording import WordingStudy, reworded
 from eval.run.significance import Interval
@@ -89,6 +91,21 @@ def test_only_the_words_of_the_questions_change(small_checkpoint, atlas, data, t
     for new, known in pairs:
         assert new.question != known.question
         assert (new.facts, new.graph, new.id) == (known.facts, known.graph, known.id)
+
+
+def test_a_sheet_worded_by_hand_is_asked_in_phrasings_of_its_atlas(small_checkpoint, atlas, make_data, tmp_path):
+    asked = load_split(make_data("test"), "test")
+    sheet = [replace(one, question=f"Pray, {n}?") for n, one in enumerate(asked)]
+    write_dataset(tmp_path / "sheet", {"train": [], "dev": [], "test": sheet}, [], {})
+    given = {"checkpoint": small_checkpoint, "kqapro": atlas, "out": tmp_path / "out"}
+    pairs, total = reworded(AblateWordingOptions(data=tmp_path / "sheet", **given))
+    assert total == len(sheet)
+    assert len(pairs) > 0.8 * total
+    assert all(new.question.startswith("Pray, ") and not known.question.startswith("Pray, ") for new, known in pairs)
+    unknown = [replace(one, program=()) for one in sheet]
+    write_dataset(tmp_path / "unknown", {"train": [], "dev": [], "test": unknown}, [], {})
+    with pytest.raises(DataError, match="no question of test can be asked"):
+        reworded(AblateWordingOptions(data=tmp_path / "unknown", **given))
 
 
 def test_the_table_has_percent_and_no_number_without_a_reader():

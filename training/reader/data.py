@@ -69,6 +69,7 @@ class ReaderDataModule(BgrDataModule):
             that there is no answer.
         retrieved_limit: number of training questions that a retriever is also run for, if there is one; half of the
             time they are read from its graph.
+        more: as in `BgrDataModule`; what is counted and compared is only known from statements.
         limit, dev_limit: number of questions; 0 for all.
         workers: as in `BgrDataModule`.
 
@@ -90,6 +91,7 @@ class ReaderDataModule(BgrDataModule):
         retrieved_limit: int = 2000,
         limit: int = 0,
         dev_limit: int = 0,
+        more: str = "",
         workers: int | None = None,
     ) -> None:
         super().__init__(
@@ -102,6 +104,7 @@ class ReaderDataModule(BgrDataModule):
             hasty=hasty,
             plain=plain,
             other=other,
+            more=more,
             workers=workers,
         )
         share(noise=noise, withheld=withheld, swapped=swapped)
@@ -133,7 +136,7 @@ class ReaderDataModule(BgrDataModule):
 
     def statements(self, example: Example, node: int) -> Sequence[Fact]:
         """The statements of a candidate; none if the dataset has none."""
-        if self.table is None:
+        if self.table is None or example.id in self.from_more:
             return ()
         return [fact for unit in self.table.units(example, node) for fact in unit.facts]
 

@@ -102,6 +102,8 @@ def _target(
         if verified is not None:
             return verified
         return Target("boolean", yes=example.answer == "yes", support=_about(told, key))
+    if not function and example.type in ("count", "comparison"):
+        return None  # which facts count, or are compared, is known from statements alone
     if function == "Count":
         return _count(example, texts, told, names)
     if function in ("SelectBetween", "SelectAmong"):

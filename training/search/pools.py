@@ -34,6 +34,7 @@ class Pools:
         most: maximum number of those that the graph model sees; 0 for its own limit.
         facts: facts that were tokenized.
         near: facts that are near in structure or by their words.
+        not_near: questions whose facts have no statements, so that what is near them may be what is asked for.
         same_things: by question, facts about the same things.
         searched: by question, the first texts of its search over a collection.
         withheld: share of the questions from which a gold fact is withheld.
@@ -45,6 +46,7 @@ class Pools:
     most: int
     facts: Container[str]
     near: tuple[CandidateSets | None, float]
+    not_near: Container[str]
     same_things: tuple[Mapping[str, list[str]], float]
     searched: Mapping[str, list[str]]
     withheld: float
@@ -91,7 +93,7 @@ class Pools:
         (sets, hard), (same_things, beside) = self.near, self.same_things
         if ranked:
             strangers = self.searched[example.id]
-        elif sets is not None and example.answerable and draw.random() < hard:
+        elif sets is not None and example.answerable and example.id not in self.not_near and draw.random() < hard:
             near = sets.additions(example, draw.choice(("bm25", "rivals")), self.size)
             strangers = [fact for fact in near if fact in self.facts]
         else:

@@ -38,6 +38,9 @@ HAND_WORDED = "hand_worded.json"
 """Questions worded by a reader of the program and not by the templates: they show how well a model that was trained on
 the templates' words understands other words."""
 
+HAND_WORDED_FULL = "hand_worded_full.json"
+"""A second sheet, of questions of `bgr atlas --full --questions 106000`, which no released weights were trained on."""
+
 MIN_SIZE = 3_000
 _FILES = ("kb.json", "train.json", "val.json", HAND_WORDED)
 
@@ -190,10 +193,13 @@ def _pieces(content: Any, levels: int) -> Iterator[str]:
 def hand_worded(kb: KnowledgeBase) -> list[dict[str, Any]]:
     """The questions that have their answer in this knowledge base, in KQA Pro's form.
 
-    All of them have it in the core of the default size; a base of another size may lack an entity, or have more facts.
+    Those of the first sheet have it in the core of the default size, those of the second one in the whole Atlas; a base
+    of another size may lack an entity, or have more facts.
     """
     executor = Executor(kb)
-    records = read_json(Path(__file__).with_name(HAND_WORDED))
+    records = [
+        record for sheet in (HAND_WORDED, HAND_WORDED_FULL) for record in read_json(Path(__file__).with_name(sheet))
+    ]
     return [record for record in records if _answer(executor, record) in (record["answer"], [record["answer"]])]
 
 

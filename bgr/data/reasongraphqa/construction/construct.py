@@ -14,6 +14,7 @@ from bgr.data.atlas.sampler.parts import part_questions
 from bgr.data.example import Example
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.reasongraphqa.construction.by_hand import worded_by_hand
 from bgr.data.reasongraphqa.construction.candidate_base import CandidateBase
 from bgr.data.reasongraphqa.construction.interference import Draft, Encoder, Interference
 from bgr.data.reasongraphqa.construction.questions import MALFORMED, Dropped, Grounded, Question, ground, grouped
@@ -54,6 +55,7 @@ class Settings:
         unanswerable: share of the questions that lose needed facts, so that nothing supports an answer.
         parts: maximum number of questions that are added to train for each of its questions, about parts of it, and
             again of those that join one of them with one of another question (`part_questions`).
+        by_hand: add to train each of its questions that was worded by hand, in these words (`worded_by_hand`).
 
     Raises:
         DataError: a value is not allowed; the message names all such values.
@@ -71,6 +73,7 @@ class Settings:
     recipe: str = "paper"
     unanswerable: float = 0.0
     parts: int = 0
+    by_hand: bool = False
 
     def __post_init__(self) -> None:
         wrong = []
@@ -88,6 +91,8 @@ class Settings:
             wrong.append(f"parts {self.parts}, allowed: 0 or more")
         if self.parts and self.split == "wording":
             wrong.append(f"parts {self.parts} with split 'wording', allowed: 0, since parts are worded anew")
+        if self.by_hand and self.split == "wording":
+            wrong.append("by hand with split 'wording', whose words of train are those of templates")
         if self.split not in SPLIT_METHODS:
             wrong.append(f"split {self.split!r}, allowed: {', '.join(SPLIT_METHODS)}")
         if (self.split == "domain") != bool(self.domain):
@@ -161,8 +166,11 @@ def build(
     _remove_evidence(drafts, interference, settings, progress)
     by_split = _by_split(drafts, settings, members)
     drafts = [draft for part in by_split.values() for draft in part]
+    splits = {name: [_example(draft, settings.seed) for draft in part] for name, part in by_split.items()}
+    if settings.by_hand:
+        splits["train"] = [*worded_by_hand(splits["train"]), *splits["train"]]  # so that the first N have them
     return Built(
-        splits={name: [_example(draft, settings.seed) for draft in part] for name, part in by_split.items()},
+        splits=splits,
         database=interference.database,
         dropped=tuple(dropped),
         tried=tried,

@@ -100,6 +100,7 @@ def _settings(options: BuildOptions) -> Settings:
         recipe=options.recipe,
         unanswerable=recipe.unanswerable if options.unanswerable is None else options.unanswerable,
         parts=options.parts,
+        by_hand=options.by_hand,
     )
 
 

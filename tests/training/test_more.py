@@ -1,0 +1,57 @@
+"""Training questions of another dataset beside those of the first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bgr.data.reasongraphqa.io.dataset import load_split, write_dataset
+from bgr.errors import DataError
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from training.data_module import BgrDataModule
+from training.reader.data import ReaderDataModule
+from tests.training.test_pool import Near
+
+
+@pytest.fixture
+def more(tmp_path, toy_data):
+    """Three questions of another domain in train, one of them without an answer."""
+    facts = tuple(f"Lamp {n} is in tower {n}." for n in range(4))
+    one = replace(load_split(toy_data, "train")[0], id="x", facts=facts, question="Where is lamp 1?", answer="tower 1")
+    asked = [replace(one, graph=EvidenceGraph([(ROOT, 1)]), program=(), type="query")]
+    asked.append(replace(asked[0], id="y", question="How many lamps are there?", answer="4", type="count"))
+    asked.append(
+        replace(asked[0], id="z", question="Who made lamp 1?", answer="", graph=EvidenceGraph(()), missing="all")
+    )
+    write_dataset(tmp_path / "more", {"train": asked, "dev": asked, "test": []}, [], {})
+    return tmp_path / "more"
+
+
+def test_its_questions_are_learned_with_their_own_candidates(toy_data, more, tokenizer, make_retriever):
+    data = BgrDataModule(str(toy_data), more=str(more), pool=8, candidates=6, unanswerable=True, hasty=0.5)
+    data.setup()
+    data.tokenize(tokenizer, make_retriever())
+    added = [one for one in data.splits["train"] if one.id in data.from_more]
+    assert [one.question for one in added] == ["Where is lamp 1?", "How many lamps are there?", "Who made lamp 1?"]
+    assert len(data.splits["train"]) == len(load_split(toy_data, "train", unanswerable=True)) + 3
+    assert data.splits["dev"] == sorted(data.splits["dev"], key=lambda one: (max(map(len, one.facts)), one.id))
+    assert not any(one.question.startswith("Where is lamp") for one in data.splits["dev"])
+    # what is near them is not known
+    data.hard, data.sets = 1.0, Near(list(data.facts.number)[:8])
+    batch = data._with_pool(added, "seed")
+    assert data.sets.fills == []
+    assert batch.batch.candidates.shape[0] == 3
+    assert len(data.with_statements()) == len(data.splits["train"]) - 3
+
+
+def test_a_reader_learns_what_their_text_shows(toy_data, more):
+    data = ReaderDataModule(str(toy_data), more=str(more))
+    data.setup()
+    added = {one.question for one in data.splits["train"] if one.id in data.from_more}
+    assert added == {"Where is lamp 1?", "Who made lamp 1?"}  # what counts is known from statements alone
+
+
+def test_a_folder_that_is_no_dataset_is_told(toy_data, tmp_path):
+    with pytest.raises(DataError, match="nowhere"):
+        BgrDataModule(str(toy_data), more=str(tmp_path / "nowhere")).setup()
