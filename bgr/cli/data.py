@@ -59,7 +59,8 @@ def command() -> Group:
             run=_worlds,
             example="""bgr data worlds --out work/worlds
                 bgr evaluate --checkpoint checkpoints/atlas --data work/worlds
-                bgr train retriever --config further --init checkpoints/atlas --data work/data --data.more=work/worlds""",
+                bgr train retriever --config further --init checkpoints/atlas --data work/data \\
+                    --data.more=work/worlds --out work/run""",
         ),
         "database": Command(
             summary="write the whole knowledge base in sentences, beside those of a dataset",

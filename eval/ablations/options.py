@@ -103,7 +103,7 @@ class AblateWordingOptions(MachineOptions):
     Args:
         checkpoint: checkpoint folder.
         reader: reader of the answers in place of the checkpoint's: a folder of `bgr train reader`, or a language model.
-        data: dataset folder of `bgr data build --split wording`, or of a sheet worded by hand (`--questions --split test`).
+        data: dataset folder of `bgr data build --split wording`, or of a sheet worded by hand.
         kqapro: folder of `bgr atlas` that the dataset was built from.
         limit: only use the first N questions of test.
         seed: seed of the words.

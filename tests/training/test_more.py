@@ -9,9 +9,9 @@ import pytest
 from bgr.data.reasongraphqa.io.dataset import load_split, write_dataset
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from tests.training.test_pool import Near
 from training.data_module import BgrDataModule
 from training.reader.data import ReaderDataModule
-from tests.training.test_pool import Near
 
 
 @pytest.fixture

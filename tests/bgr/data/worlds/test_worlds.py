@@ -1,4 +1,4 @@
-"""The small worlds: every question is about the sentences of its world, and `bgr data worlds` writes them as a dataset."""
+"""The small worlds: questions are about the sentences of their world, and `bgr data worlds` writes a dataset."""
 
 from __future__ import annotations
 
