@@ -92,9 +92,10 @@ class RetrievalModule(LightningModule):
     @torch.no_grad()
     def average(self) -> None:
         """Make the trained weights the mean of themselves and those of the `beginning`, by `init_share`. Rows that a
-        tensor did not have then stay as they are."""
+        tensor did not have then stay as they are. So does a frozen tensor: as a mean, a zero may change its sign, and
+        with it the key of the cached states."""
         for name, weights in self.model.named_parameters():
-            if name in self.beginning and self.hparams["init_share"]:
+            if name in self.beginning and self.hparams["init_share"] and weights.requires_grad:
                 start = torch.atleast_1d(self.beginning[name]).to(weights)
                 torch.atleast_1d(weights)[: len(start)].lerp_(start, self.hparams["init_share"])
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ from bgr.pipeline import BgrPipeline
 from bgr.retrievers.graph_hop.checkpoint import Settings
 from bgr.retrievers.graph_hop.export import model_card
 from bgr.retrievers.graph_hop.reconstruction import equation
+from training.base_module import RetrievalModule
 from training.callbacks import Epoch
 from training.retriever.calibrate import dev_metrics
 from training.retriever.train import parse, train_direction
@@ -84,6 +86,17 @@ def test_the_result_is_the_mean_of_the_old_and_the_new_weights(trained_run, conf
     capsys.readouterr()
     assert train(config(1), short_data, tmp_path / "none", "--direction=forward", "--model.init_share=0.5") == 1
     assert "init_share needs init" in capsys.readouterr().err
+
+
+def test_a_mean_leaves_frozen_weights_as_they_are_to_the_sign_of_zero():
+    model = torch.nn.Linear(2, 1)
+    model.weight.data, model.bias.data = torch.tensor([[-0.0, 1.0]]), torch.tensor([1.0])
+    model.weight.requires_grad_(False)
+    beginning = {name: one.detach().clone() for name, one in model.named_parameters()}
+    model.bias.data += 1
+    RetrievalModule.average(SimpleNamespace(model=model, beginning=beginning, hparams={"init_share": 0.25}))
+    assert torch.signbit(model.weight).tolist() == [[True, False]]
+    assert model.bias.tolist() == [1.75]
 
 
 def test_on_a_cpu_gradients_are_added_up_in_one_order(config, toy_data, tmp_path):
