@@ -5,7 +5,6 @@ import pytest
 from bgr.cli import main
 from bgr.cli.data import command
 
-
 OTHERS = {"build", "convert", "database", "import", "paraphrase", "unseen", "worlds"}
 """Actions that do not read one dataset."""
 
