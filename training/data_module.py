@@ -215,7 +215,7 @@ class BgrDataModule(LightningDataModule):
     def _more(self) -> list[Example]:
         """The training questions of the other dataset, under names that no question of this one has."""
         found = load_split(self.more, "train", unanswerable=self.unanswerable) if self.more else []
-        return [replace(one, id=f"{self.more}: {one.id}") for one in found]
+        return [replace(one, id=f"more: {one.id}") for one in found]
 
     def with_statements(self) -> list[Example]:
         """The training questions whose facts are those of `folder`."""

@@ -6,7 +6,7 @@ many facts has many phrasings, so it is more often held out. Asking the same que
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,12 +111,12 @@ def reworded(options: AblateWordingOptions) -> tuple[list[tuple[Example, Example
 
 
 def _in_new_phrasings(
-    examples: Sequence[Example], asked: Mapping[str, Question], options: AblateWordingOptions, known: Collection[str]
+    examples: Sequence[Example], asked: Mapping[str, Question], options: AblateWordingOptions, known: set[str]
 ) -> list[Example]:
     """The examples but for paraphrases, each with a phrasing that is not known."""
     sources = {one.id: _source(one, asked, options) for one in examples}
     originals = [one for one in examples if sources[one.id].paraphrase_of is None]
-    if not originals or any(set(known).issuperset(sources[one.id].phrasings) for one in originals):
+    if not originals or any(known.issuperset(sources[one.id].phrasings) for one in originals):
         raise DataError(f"{options.data}: test has no new phrasings, allowed: `bgr data build --split wording`")
     return originals
 

@@ -78,7 +78,7 @@ class BgrModule(RetrievalModule):
                 if ours != theirs:
                     raise ValueError(f"{name} is {ours}, but {theirs} in {checkpoint}, which the training starts from")
         self.model.load_state_dict(trained.state_dict())
-        self.beginning = {name: one.detach() for name, one in trained.named_parameters() if one.requires_grad}
+        self.beginning = {name: one.detach() for name, one in trained.named_parameters()}
         if load_ranker(checkpoint) is not None and self.model.pruner is not None:
             self.model.pruner.requires_grad_(False)
 

@@ -148,7 +148,11 @@ def test_the_cache_serves_without_the_hub(pushed, hub):
     [
         ("someone/films", {"revision": "v9"}, "someone/films: has no revision 'v9'"),
         ("someone/nothing", {}, "someone/nothing: no such folder, and no such repository on the Hub, or a private one"),
-        ("someone/films", {"local_files_only": True}, "no such folder, and not in the Hub's local cache"),
+        (
+            "someone/films",
+            {"local_files_only": True},
+            "someone/films: no such folder, and not in the Hub's local cache",
+        ),
         ("no folder", {}, "'no folder': no such folder, allowed: a folder, or owner/name"),
         ("a/b/c", {}, "'a/b/c': no such folder, allowed"),
         ("../up", {}, "no such folder, allowed"),

@@ -7,28 +7,27 @@ The templates of Atlas have many words but few ways to leave words out. `bgr/dat
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from bgr.data.example import Example
+from bgr.data.reasongraphqa.checks.leakage import program_form
+from bgr.errors import DataError
 
 WORDINGS = "wordings.jsonl"
 
 
 def worded_by_hand(examples: Iterable[Example]) -> list[Example]:
-    """For each question with an answer whose program was worded by hand, the same one in these words."""
-    found = ((one, _wordings().get(_key(one.program))) for one in examples if one.answerable)
-    return [replace(one, id=f"{one.id}-by-hand", question=words) for one, words in found if words is not None]
+    """For each question with an answer whose program was worded by hand, the same one in these words.
 
-
-@cache
-def _wordings() -> dict[str, str]:
+    Raises:
+        DataError: there is none.
+    """
     lines = files("bgr.data.atlas").joinpath(WORDINGS).read_text(encoding="utf-8").splitlines()
-    return {_key(record["program"]): record["question"] for record in map(json.loads, lines)}
-
-
-def _key(program: Sequence[Mapping[str, Any]]) -> str:
-    return json.dumps([dict(step) for step in program], sort_keys=True)
+    wordings = {program_form(record["program"]): record["question"] for record in map(json.loads, lines)}
+    asked = ((one, wordings.get(program_form(one.program, one.id))) for one in examples if one.answerable)
+    found = [replace(one, id=f"{one.id}-by-hand", question=words) for one, words in asked if words is not None]
+    if not found:
+        raise DataError("by hand: no training question was worded by hand, as 2,100 of `bgr atlas --full` are")
+    return found

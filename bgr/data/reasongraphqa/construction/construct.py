@@ -92,7 +92,7 @@ class Settings:
         if self.parts and self.split == "wording":
             wrong.append(f"parts {self.parts} with split 'wording', allowed: 0, since parts are worded anew")
         if self.by_hand and self.split == "wording":
-            wrong.append("by hand with split 'wording', whose words of train are those of templates")
+            wrong.append("by hand with split 'wording', allowed: another split, since these words are no phrasings")
         if self.split not in SPLIT_METHODS:
             wrong.append(f"split {self.split!r}, allowed: {', '.join(SPLIT_METHODS)}")
         if (self.split == "domain") != bool(self.domain):
@@ -144,7 +144,8 @@ def build(
     Raises:
         ProgramError: a program uses a name that is not in the knowledge base (unless ``settings.skip_bad``).
         DataError: no question is left; a question lacks the phrasings that a split by wording needs; a concept of the
-            domain is unknown, or none or all of the questions are about it; no question has parts, if they are wanted.
+            domain is unknown, or none or all of the questions are about it; no question has parts, or was worded by
+            hand, if that is wanted.
     """
     check_phrasings(questions, settings.split)
     kept, dropped = _ground_all(kb, questions, settings, progress)

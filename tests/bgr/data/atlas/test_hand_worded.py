@@ -28,6 +28,7 @@ def test_a_sheet_has_programs_of_every_kind(sheet):
         "SelectAmong", "VerifyNum", "VerifyStr", "VerifyYear",
     }  # fmt: skip
     for record in sheet:
+        assert record["question"].endswith("?")
         assert record["question"] == " ".join(record["question"].split())
         assert record["answer"]
 

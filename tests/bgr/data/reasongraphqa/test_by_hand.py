@@ -43,11 +43,17 @@ def test_none_of_them_is_a_question_of_the_test_sheets():
 
 def test_a_question_is_repeated_in_other_words_with_the_same_evidence():
     plain = example(RECORDS[3])
-    unknown = example({"program": [{"function": "Find", "dependencies": [], "inputs": ["Atlantis"]}]}, "train-000002")
+    find = {"function": "Find", "dependencies": [], "inputs": ["Atlantis"]}
+    unknown = example({"program": [find, {"function": "What", "dependencies": [0], "inputs": []}]}, "train-000002")
     missing = example(RECORDS[4], "train-000003", answerable=False)
     (found,) = worded_by_hand([plain, unknown, missing])
     assert (found.id, found.question) == ("train-000001-by-hand", RECORDS[3]["question"])
     assert (found.facts, found.graph, found.answer) == (plain.facts, plain.graph, plain.answer)
+
+
+def test_a_dataset_of_which_none_was_worded_by_hand_is_told():
+    with pytest.raises(DataError, match="no training question was worded by hand"):
+        worded_by_hand([example(RECORDS[0], answerable=False)])
 
 
 def test_a_split_by_wording_has_none():
