@@ -36,6 +36,7 @@ def test_an_answer_can_be_read_in_the_evidence(split):
             assert found.answer.isdigit(), line["id"]
 
 
+@pytest.mark.workflow
 def test_the_command_writes_a_dataset(tmp_path, capsys):
     assert main(["data", "worlds", "--out", str(tmp_path / "worlds")]) == 0
     assert "0 dropped" not in capsys.readouterr().out
