@@ -111,6 +111,13 @@ def wants_most(question: str, stated: Sequence[Amount]) -> bool | None:
     return not most if most is not None and takes and re.search(r"\b(?:fast|quick|slow)", question) else most
 
 
+def compared_amounts(question: str, facts: Sequence[str]) -> list[Amount]:
+    """The one amount of each fact that is of the kind that the question compares; none if a fact has several or no such
+    amount."""
+    found = [one for fact in facts if (one := _only(question, fact)) is not None]
+    return found if len(found) == len(facts) else []
+
+
 def _only(question: str, fact: str) -> Amount | None:
     """The one amount of a fact that is of the kind that the question compares."""
     found = [one for one in amounts(fact) if may_be_compared(question, one)]

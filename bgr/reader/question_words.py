@@ -14,15 +14,16 @@ def _pattern(stems: str, words: str) -> re.Pattern[str]:
 
 
 _MOST = _pattern(
-    "big bigg broad deep dens fast great hard heavi high hott large long old quick rich strong tall thick warm wide",
+    "big bigg broad busi costli dear deep dens fast great hard heavi high hott large long old quick rich strong tall "
+    "thick warm wide",
     "more|most|maximum|better|best",
 )
 _LEAST = _pattern(
-    "cheap cold cool few light low narrow poor shallow short slight slow small soft thin tini weak young",
+    "cheap cold cool few light low narrow poor shallow short slight slow small soft soon thin tini weak young",
     "less|least|minimum|worse|worst",
 )
 _LATEST = _pattern("late new young", "last|(?:more|most) recent(?:ly)?")
-_EARLIEST = _pattern("earli old soon", "first|(?:less|least) recent(?:ly)?")
+_EARLIEST = _pattern("earli old soon", "first|elder|eldest|(?:less|least) recent(?:ly)?")
 
 _WORD = re.compile(r"[^\W_]+")
 _YES_OR_NO = re.compile(r"\W*(?:is|are|was|were|do|does|did|has|have|had|can|will|would)\b", re.IGNORECASE)

@@ -54,6 +54,45 @@ def test_without_statements_a_choice_is_a_span():
     assert found(one, statements=False).kind == "span"
 
 
+def compare(question, answer, kind="comparison"):
+    graph = EvidenceGraph([(ROOT, 0), (0, 1), (ROOT, 2)])
+    texts = ("Alpha was lit by Ann Lee.", "Ann Lee's lamp Beta is 20 m high.", "The lamp Gamma of 1990 is 300 cm high.")
+    one = Example("e", question, texts, graph, answer, (), kind)
+    return texts, target_of(one, one.graph, lambda *_: ())
+
+
+def test_without_a_program_the_ends_of_the_evidence_are_compared():
+    texts, target = compare("Which lamp is higher, Gamma or that of her who lit Alpha?", "Beta")
+    assert (target.kind, target.most, target.support) == ("choice", True, {1, 2})
+    assert [texts[one.fact][one.start : one.end] for one in target.quantities] == ["20", "300"]
+    assert [texts[one.fact][one.start : one.end] for one in target.spans] == ["Beta"]
+    assert compare("Which lamp is lower, Gamma or that of her who lit Alpha?", "Gamma")[1].most is False
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which lamp is higher, Gamma or that of her who lit Alpha?",  # the words do not lead to the answer
+        "Which lamp of 1990 is by someone of Alpha?",  # two conditions
+    ],
+)
+def test_other_evidence_with_several_ends_has_a_span(question):
+    assert compare(question, "Gamma")[1].kind == "span"
+
+
+def test_without_a_program_as_many_ends_as_the_answer_says_are_counted():
+    assert compare("How many lamps are by people of Alpha?", "2", "count")[1].support == {1, 2}
+    assert compare("How many lamps are by people of Alpha?", "3", "count")[1] is None
+
+
+def test_without_a_program_a_number_at_the_one_end_of_the_evidence_is_found():
+    graph = EvidenceGraph([(ROOT, 0), (0, 1)])
+    texts = ("Alpha was lit by Ann Lee.", "Ann Lee has 7 lamps and 2 cats.")
+    one = Example("e", "How many lamps has she who lit Alpha?", texts, graph, "7", (), "count")
+    target = target_of(one, graph, lambda *_: ())
+    assert (target.kind, target.quantities) == ("quantity", (Place(1, 12, 13),))
+
+
 def test_a_count_names_one_fact_for_each_entity():
     program = step("Find", "L"), step("Relate", "cast member", "backward"), step("Count")
     target = found(example("2", *program, kind="count"))

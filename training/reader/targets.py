@@ -1,7 +1,7 @@
 """What a reader should find in the evidence of a question: spans, numbers and facts, from its answer and program.
 
 The program's last step says what kind of answer it is. Which facts are compared or counted follows from the statements
-of the textual database; without them, questions that need it are read as far as the text of the answer shows.
+of the textual database; without them, questions that need it are read as far as the evidence and the answer show.
 
 What a question counts follows from the steps of its program over the statements of its evidence alone
 (`counted_facts`).
@@ -21,6 +21,8 @@ from bgr.data.kb.schema import Fact
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.extractive_reader import OPERATORS
 from bgr.models.numbers import compare
+from bgr.reader.amounts import common_sizes
+from bgr.reader.comparisons import compared_amounts, wants_most
 from bgr.reader.question_words import says
 from bgr.utils.quantities import Quantity, find_quantities, scaled_quantities
 
@@ -87,12 +89,18 @@ def target_of(
     order = graph.order()
     texts = [example.facts[node] for node in order]
     told = [statements_of(example, node) for node in order]
-    found = _target(example, texts, told, names or {})
+    starts = {start for start, _ in example.graph.edges}
+    leaves = [place for place, node in enumerate(order) if node in example.graph.nodes and node not in starts]
+    found = _target(example, texts, told, leaves, names or {})
     return None if found is None else replace(found, relations=_relations(told))
 
 
 def _target(
-    example: Example, texts: Sequence[str], told: Sequence[Sequence[Fact]], names: Mapping[str, str]
+    example: Example,
+    texts: Sequence[str],
+    told: Sequence[Sequence[Fact]],
+    leaves: Sequence[int],
+    names: Mapping[str, str],
 ) -> Target | None:
     program = example.program
     function, inputs = (program[-1]["function"], program[-1]["inputs"]) if program else ("", [])
@@ -102,8 +110,9 @@ def _target(
         if verified is not None:
             return verified
         return Target("boolean", yes=example.answer == "yes", support=_about(told, key))
-    if not function and example.type in ("count", "comparison"):
-        return None  # which facts count, or are compared, is known from statements alone
+    no_label = not function and example.type in ("count", "comparison")
+    if no_label and len(leaves) > 1:
+        return _of_leaves(example, texts, leaves)
     if function == "Count":
         return _count(example, texts, told, names)
     if function in ("SelectBetween", "SelectAmong"):
@@ -121,7 +130,7 @@ def _target(
     places = _of_key(tuple(_occurrences(texts, example.answer)), told, key)
     if places:
         return Target("span", spans=places, support=_facts_of(places))
-    return Target("label", label=example.answer) if example.answer else None
+    return Target("label", label=example.answer) if example.answer and not no_label else None
 
 
 def _key_before(program: Sequence[Mapping[str, Any]]) -> str | None:
@@ -247,6 +256,30 @@ def _choice(
     if len(heads) < 2 or not spans:
         return None
     return Target("choice", spans=tuple(spans), quantities=tuple(quantities), most=most, support=_facts_of(quantities))
+
+
+def _of_leaves(example: Example, texts: Sequence[str], leaves: Sequence[int]) -> Target | None:
+    """What is counted or compared, without statements: the ends of the evidence, if they are as many as the answer
+    says, or if each of them states one amount and the answer is in the one that the words of the question ask for. What
+    else has several ends, such as two conditions on one thing, has a span as its answer."""
+    spans = tuple(_occurrences(texts, example.answer))
+    if example.type == "count":
+        return Target("count", support=frozenset(leaves)) if example.answer == str(len(leaves)) else None
+    stated = compared_amounts(example.question, [texts[leaf] for leaf in leaves])
+    sizes = common_sizes(stated) if stated else None
+    most = wants_most(example.question, stated) if stated else None
+    if sizes is not None and most is not None:
+        chosen = leaves[sizes.index((max if most else min)(sizes))]
+        named = tuple(one for one in spans if one.fact in leaves)
+        if len(set(sizes)) == len(sizes) and {one.fact for one in named} == {chosen}:
+            quantities = [
+                Place(leaf, one.start, one.end)
+                for leaf, amount in zip(leaves, stated, strict=True)
+                for one in scaled_quantities(texts[leaf])
+                if amount.start <= one.start < amount.end
+            ]
+            return Target("choice", named, tuple(quantities), most=most, support=frozenset(leaves))
+    return Target("span", spans=spans, support=_facts_of(spans)) if spans else None
 
 
 def counted_facts(
