@@ -93,6 +93,15 @@ def test_without_a_program_a_number_at_the_one_end_of_the_evidence_is_found():
     assert (target.kind, target.quantities) == ("quantity", (Place(1, 12, 13),))
 
 
+@pytest.mark.parametrize(
+    ("answer", "kind"), [("20 m", "quantity"), ("20", "quantity"), ("20 crowns", "span"), ("8 May", "span")]
+)
+def test_without_a_program_a_number_with_another_word_is_a_span(answer, kind):
+    text = f"It took {answer} to light the lamp."
+    one = Example("e", "What did it take to light the lamp?", (text,), EvidenceGraph([(ROOT, 0)]), answer, (), "query")
+    assert target_of(one, one.graph, lambda *_: ()).kind == kind
+
+
 def test_a_count_names_one_fact_for_each_entity():
     program = step("Find", "L"), step("Relate", "cast member", "backward"), step("Count")
     target = found(example("2", *program, kind="count"))

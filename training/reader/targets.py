@@ -21,7 +21,7 @@ from bgr.data.kb.schema import Fact
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.extractive_reader import OPERATORS
 from bgr.models.numbers import compare
-from bgr.reader.amounts import common_sizes
+from bgr.reader.amounts import amounts, common_sizes
 from bgr.reader.comparisons import compared_amounts, wants_most
 from bgr.reader.question_words import says
 from bgr.utils.quantities import Quantity, find_quantities, scaled_quantities
@@ -122,7 +122,8 @@ def _target(
     if function == "QueryRelation":
         return Target("label", label=example.answer, support=_about(told, example.answer))
     key = inputs[0] if function.startswith("QueryAttr") and inputs else None
-    if function != "What" and (found := _quantity(example.answer)) is not None:
+    found = _quantity(example.answer) if function != "What" else None
+    if found is not None and (function or _is_amount(example.answer)):
         quantity, unit = found
         places = _of_key(tuple(_equal(texts, quantity)), told, key)
         if places:
@@ -228,6 +229,12 @@ def _quantity(answer: str) -> tuple[Quantity, str] | None:
         return None
     unit = answer[found[0].end :].strip()
     return None if any(letter.isdigit() for letter in unit) else (found[0], unit)
+
+
+def _is_amount(answer: str) -> bool:
+    """Whether all of an answer is a number with a unit that is known: *80 crowns* is a span."""
+    found = amounts(answer)
+    return len(found) == 1 and (found[0].start, found[0].end) == (0, len(answer))
 
 
 def _equal(texts: Sequence[str], wanted: Quantity) -> Iterator[Place]:
