@@ -15,10 +15,10 @@ _STEMS: dict[str, set[str]] = {
     "heav light": {"density", *_WEIGHT},
     "tall deep wid narrow shallow thick thin far": {"length"},
     "high low": {"length", "temperature", "share", "density", "speed", *_MONEY, *_WEIGHT},
-    "long short": {"length", "time"},
+    "long short": {"length", "time", DATE},
     "big large small": {"length", "area", "volume", "share", "density", "power", *_MONEY, *_WEIGHT},
     "hot hott warm cold cool": {"temperature"},
-    "cheap expensive pric": _MONEY,
+    "cheap costli dear expensive pric": {"share", *_MONEY},
     "fast quick slow": {"speed", "time"},
     "dens": {"density"},
     "old young": {"time", DATE},
@@ -75,6 +75,8 @@ def may_be_compared(question: str, amount: Amount) -> bool:
 
 
 def _fits(amount: Amount, wanted: list[set[str]]) -> bool:
-    """A number without a unit fits anything, unless it may be a year."""
+    """A number without a unit fits anything, unless it may be a year; pounds may be money."""
     kind = dimension(amount.unit) or (DATE if amount.is_time else "")
-    return not wanted or not kind or any(kind in kinds for kinds in wanted)
+    return (
+        not wanted or not kind or any(kind in kinds or (amount.unit == "pound" and kinds >= _MONEY) for kinds in wanted)
+    )

@@ -20,6 +20,9 @@ MAX_COMPARED = 64
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _LAST = re.compile(r"\b(than|before|after)\s+([^,;:?]+?)\s*\?*\s*$")
+_ASKS_AMOUNT = re.compile(r"\b(?:how (?:many|much)|(?:what|which) (?:year|month|date)|when)\b", re.IGNORECASE)
+_OFFERS = "or|and|(?:^|which |who |what )of|between|among|is|was|did|does|has"
+_LASTS = re.compile(r"\b(long|short)(?:er|est)\b")
 _WHEN = re.compile(r"\b(?:before|after)\b")
 _BETWEEN = re.compile(r"\bor\b|\b(?:[Oo]f|[Bb]etween|[Aa]mong)\b[^?]*\band\b")
 _PLAIN = frozenset(
@@ -46,7 +49,7 @@ def compare_named(question: str, facts: Sequence[str]) -> Comparison | None:
     passed over.
     """
     whether = asks_yes_or_no(question)
-    if not (whether or _BETWEEN.search(question)):
+    if not whether and (not _BETWEEN.search(question) or _ASKS_AMOUNT.search(question)):
         return None
     found = _distinct(question, facts)
     if len(found) < 2 or (whether and len(found) > 2):
@@ -67,6 +70,8 @@ def compare_named(question: str, facts: Sequence[str]) -> Comparison | None:
     text, first = chosen
     order = (first, *(n for n in range(len(stated)) if n != first))
     text = text or _name(question, facts[numbers[first]], own[first])
+    if not whether and not _is_alternative(question, text):
+        return None
     return Comparison(text, tuple(numbers[n] for n in order), tuple(stated[n] for n in order))
 
 
@@ -96,7 +101,7 @@ def _whether(
         most = wants_most(question[: last.start()], stated)
     else:
         most = last[1] == "after" if all(one.is_time for one in stated) else None
-    if len(subjects) != 1 or own[1 - subjects[0]] & before or most is None:
+    if len(subjects) != 1 or own[1 - subjects[0]] & before & _names(question) or most is None:
         return None
     [subject] = subjects
     more = sizes[subject] > sizes[1 - subject] if most else sizes[subject] < sizes[1 - subject]
@@ -105,8 +110,11 @@ def _whether(
 
 def wants_most(question: str, stated: Sequence[Amount]) -> bool | None:
     """Whether a question asks for the greatest of these amounts and not the least, if a word says so; who is faster
-    takes less time."""
-    most = asks_for_most(question, time=all(one.is_time for one in stated))
+    takes less time, and what has existed longer began earlier."""
+    when = all(one.is_time for one in stated)
+    most = asks_for_most(question, time=when)
+    if when and most is None and (lasts := _LASTS.search(question)):
+        return lasts[1] == "short"
     takes = all(dimension(one.unit) == "time" for one in stated)
     return not most if most is not None and takes and re.search(r"\b(?:fast|quick|slow)", question) else most
 
@@ -123,8 +131,11 @@ def _only(question: str, fact: str) -> Amount | None:
     found = [one for one in amounts(fact) if may_be_compared(question, one)]
     if any(one.unit for one in found):
         found = [one for one in found if one.unit]
-    elif len(found) > 1 and (_WHEN.search(question) or asks_for_most(question, time=True) is not None):
-        found = [one for one in found if one.is_time]
+    elif len(found) > 1:
+        when = _WHEN.search(question) or asks_for_most(question, time=True) is not None
+        found = [one for one in found if one.is_time == bool(when)]
+    if len(found) > 1:  # 42 looms and 118 workers: the one whose next words the question has
+        found = [one for one in found if _words(" ".join(fact[one.end :].split()[:2])) & _words(question)]
     return found[0] if len(found) == 1 else None
 
 
@@ -132,10 +143,24 @@ def _words(text: str) -> set[str]:
     return {word.lower() for word in _WORD.findall(text)} - _PLAIN
 
 
+def _names(text: str) -> set[str]:
+    """The words of a text that have a capital, and its numbers."""
+    return {word.lower() for word in _WORD.findall(text) if not word[0].islower()} - _PLAIN
+
+
 def _own_words(question: str, facts: Sequence[str]) -> list[set[str]]:
     """The words of the question that each fact has, and no other fact."""
     asked, told = _words(question), [_words(fact) for fact in facts]
     return [(words & asked).difference(*(told[:n] + told[n + 1 :])) for n, words in enumerate(told)]
+
+
+def _is_alternative(question: str, name: str) -> bool:
+    """Whether a question offers this name alone, *the ox or the cow*, and not as a part of a description, *the one at
+    the ox or the one at the cow*. Further words of a name have a capital."""
+    capital = r"[^\W_a-z][\w’'-]*"
+    before = rf"(?:^|[,;:]|\b(?i:{_OFFERS}))\s+(?:the |a |an )?(?:{capital} )*"
+    after = rf"(?= {capital}|\s*(?:[,;?.]|$|\b(?:or|and)\b))"
+    return re.search(before + re.escape(name) + after, question) is not None
 
 
 def _name(question: str, fact: str, own: set[str]) -> str:

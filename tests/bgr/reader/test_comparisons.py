@@ -9,6 +9,7 @@ LONG = ("The River Tavel is 210 miles long.", "From source to mouth, the Osk mea
 APOLLO = ("Apollo 11 began on 16 July 1969.", "Luna 15 began on 13 July 1969.")
 FINALS = ("The 2011 final took 3 hours.", "The 2014 final took 205 minutes.")
 BIRDS = ("A robin weighs 18 grams.", "A wren: 9 g.", "The goldcrest has 5.5 g.")
+MILLS = ("Om runs 42 looms for 12 workers.", "Ur, built in 1974, has 36 looms and 19 workers.")
 DATED = ("The Salt Orchard came out on 3 May 1921.", "A Winter's Ledger appeared in March 1921.")
 
 
@@ -29,6 +30,12 @@ DATED = ("The Salt Orchard came out on 3 May 1921.", "A Winter's Ledger appeared
         ("Did the 2011 final last longer than the 2014 final?", FINALS, "no"),
         ("Did Cleopatra die after Caesar?", ("Caesar died in 44 BC.", "Cleopatra died in 30 BC."), "yes"),
         ("Which is the lightest, the wren, the robin or the goldcrest?", BIRDS, "goldcrest"),
+        ("Has Apollo 11 lasted longer than Luna 15?", APOLLO, "no"),  # what began earlier has
+        ("Has the mill at Om more looms than the one at Ur?", MILLS, "yes"),
+        ("Has Om fewer workers than Ur?", MILLS, "yes"),
+        ("Which mill has more looms, Ur or Om?", MILLS, "Om"),
+        ("Is a loan from Om cheaper than one from Ur?", ("Om lends at 3.9 %.", "For loans Ur wants 4.2 %."), "yes"),
+        ("Which is cheaper, Om or Ur?", ("Om costs 70 pounds.", "A year at Ur costs 55 pounds."), "Ur"),
     ],
 )  # fmt: skip
 def test_answers(question, facts, answer):
@@ -60,6 +67,9 @@ def test_answers(question, facts, answer):
         ("Is the ox nearer than the grey mare?", HEAVY),
         ("Was the ox there before the grey mare?", HEAVY),  # no dates
         ("How heavy are the ox and the grey mare?", HEAVY),
+        ("How heavy is the heavier of the two, the ox or the grey mare?", HEAVY[:1]),
+        ("Which is heavier, the beast of the ox or that of the grey mare?", HEAVY),  # it is described, not named
+        ("In which year came the first of them, The Salt Orchard or A Winter's Ledger?", DATED),
         ("", ()),
     ],
 )
