@@ -95,9 +95,10 @@ class BgrDataModule(LightningDataModule):
             (`training.questions.unanswerable`), as further questions without an answer.
         hasty: share of the questions of an epoch with another spelling: a typing mistake, no question mark, lower case.
         more: another dataset folder, whose training questions are learned from as well, with their own candidates and
-            random ones: what is made of statements is made of those of `folder`.
+            random ones: what is made of statements is made of those of `folder`. Its dev questions count with the
+            others when weights and settings are chosen.
         limit: number of training questions of `folder`; 0 for all.
-        dev_limit: number of dev questions; 0 for all.
+        dev_limit: number of dev questions of `folder`; 0 for all.
         workers: processes that make batches ahead; by default none on a CPU, and on a GPU the cores that are free
             (`training.transfer.default_workers`). The batches are the same for any number.
 
@@ -184,15 +185,13 @@ class BgrDataModule(LightningDataModule):
         if "train" not in self.splits:
             train = load_split(self.folder, "train", unanswerable=self.unanswerable)[: self.limit or None]
             plain = self._made(self.folder, partial(plain_questions, train, share=self.plain)) if self.plain else []
-            more = self._more()
-            self.from_more = frozenset(one.id for one in more)
-            self.splits["train"] = [*train, *joined_questions(train, self.joined), *plain, *more]
+            self.splits["train"] = [*train, *joined_questions(train, self.joined), *plain, *self._more("train")]
             self.asked = [one for one in train if one.answerable][-self.searched :] if self.searched else []
         if "dev" not in self.splits:
             self.splits["dev"] = load_split(self.folder, "dev", unanswerable=self.unanswerable)
         if self.hard and self.sets is None:
             self.sets = self._made(self.folder, CandidateSets)
-        self.splits["dev"] = self.splits["dev"][: self.dev_limit or None]
+        self.splits["dev"] = [*self.splits["dev"][: self.dev_limit or None], *self._more("dev")]
         if not self.splits["train"]:
             raise DataError(f"{self.folder}: train has no question to learn from")
         if not any(example.answerable for example in self.splits["dev"]):
@@ -212,10 +211,12 @@ class BgrDataModule(LightningDataModule):
         self.cache_lower_states(model.encoder, cache)
         self._tables.clear()
 
-    def _more(self) -> list[Example]:
-        """The training questions of the other dataset, under names that no question of this one has."""
-        found = load_split(self.more, "train", unanswerable=self.unanswerable) if self.more else []
-        return [replace(one, id=f"more: {one.id}") for one in found]
+    def _more(self, split: str) -> list[Example]:
+        """The questions of a split of the other dataset, under names that no question of this one has."""
+        found = load_split(self.more, split, unanswerable=self.unanswerable) if self.more else []
+        found = [replace(one, id=f"more: {one.id}") for one in found]
+        self.from_more |= {one.id for one in found}
+        return found
 
     def with_statements(self) -> list[Example]:
         """The training questions whose facts are those of `folder`."""

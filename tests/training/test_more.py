@@ -36,7 +36,7 @@ def test_its_questions_are_learned_with_their_own_candidates(toy_data, more, tok
     assert [one.question for one in added] == ["Where is lamp 1?", "How many lamps are there?", "Who made lamp 1?"]
     assert len(data.splits["train"]) == len(load_split(toy_data, "train", unanswerable=True)) + 3
     assert data.splits["dev"] == sorted(data.splits["dev"], key=lambda one: (max(map(len, one.facts)), one.id))
-    assert not any(one.question.startswith("Where is lamp") for one in data.splits["dev"])
+    assert sum(one.id in data.from_more for one in data.splits["dev"]) == 3
     # what is near them is not known
     data.hard, data.sets = 1.0, Near(list(data.facts.number)[:8])
     batch = data._with_pool(added, "seed")
@@ -49,7 +49,8 @@ def test_a_reader_learns_what_their_text_shows(toy_data, more):
     data = ReaderDataModule(str(toy_data), more=str(more))
     data.setup()
     added = {one.question for one in data.splits["train"] if one.id in data.from_more}
-    assert added == {"Where is lamp 1?", "Who made lamp 1?"}  # what counts is known from statements alone
+    assert added == {"Where is lamp 1?", "Who made lamp 1?"}  # one fact does not show what four lamps there are
+    assert [one.question for one in data.first_asked(1)] == [data.splits["train"][0].question, "Where is lamp 1?"]
 
 
 def test_a_folder_that_is_no_dataset_is_told(toy_data, tmp_path):

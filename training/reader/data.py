@@ -67,9 +67,9 @@ class ReaderDataModule(BgrDataModule):
         plain: as in `BgrDataModule`.
         other: share of those that are asked for what the data never state (`training.questions.unanswerable`), so
             that there is no answer.
-        retrieved_limit: number of training questions that a retriever is also run for, if there is one; half of the
-            time they are read from its graph.
-        more: as in `BgrDataModule`; what is counted and compared is only known from statements.
+        retrieved_limit: number of training questions that a retriever is also run for, if there is one, and as many of
+            `more`; half of the time they are read from its graph.
+        more: as in `BgrDataModule`; what is counted and compared is only known as far as its evidence shows.
         limit, dev_limit: number of questions; 0 for all.
         workers: as in `BgrDataModule`.
 
@@ -133,6 +133,11 @@ class ReaderDataModule(BgrDataModule):
         super().tokenize(tokenizer, model)
         limits = model.config.fact_tokens, model.config.question_tokens
         self.texts = EvidenceTexts(self.facts, self.questions, tokenizer, limits=limits)
+
+    def first_asked(self, limit: int) -> list[Example]:
+        """The first training questions of `folder`, and as many of `more`."""
+        more = [one for one in self.splits["train"] if one.id in self.from_more]
+        return [*self.with_statements()[:limit], *more[:limit]]
 
     def statements(self, example: Example, node: int) -> Sequence[Fact]:
         """The statements of a candidate; none if the dataset has none."""

@@ -74,7 +74,7 @@ def train_extractive_reader(run: Run, retriever: Path | None = None) -> dict[str
             print(f"these weights start anew: {', '.join(cli.model.fresh)}", file=sys.stderr)
         if retriever is not None:
             data: ReaderDataModule = cli.datamodule
-            asked = [*data.splits["train"][: data.retrieved_limit], *data.splits["dev"]]
+            asked = [*data.first_asked(data.retrieved_limit), *data.splits["dev"]]
             graphs.update(retrieve(retriever, asked, run.home(NAME) / GRAPHS, device=training_device(cli)))
             data.retrieved = graphs
         return cli
