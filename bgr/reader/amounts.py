@@ -215,6 +215,15 @@ def bounds(text: str, place: Amount) -> tuple[Amount, Amount] | None:
     return None
 
 
+def is_within(text: str, place: Amount, value: Amount) -> bool | None:
+    """Whether a value is between the `bounds` of a text around one of its amounts; ``None`` if it has none."""
+    ends = bounds(text, place)
+    if ends is None:
+        return None
+    low, high = (compared(value, end) for end in ends)
+    return low in ("=", ">") and high in ("=", "<")
+
+
 def _like(low: Amount, high: Amount) -> Amount:
     """The first number with the unit and the words of the second one, if it has none: *between 2 and 3 million*."""
     if low.unit or low.worded or low.date or high.date:

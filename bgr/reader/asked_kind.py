@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
-from bgr.reader.amounts import Amount, dimension
+from bgr.reader.amounts import YEARS, Amount, amounts, dimension
 from bgr.utils.quantities import measures
 
 DATE = "date"
+_OFFERS = re.compile(r"\b(?:or|than)\b")
 _MONEY = {"dollar", "euro", "pound sterling"}
 _WEIGHT = {"mass", "mass of a molecule", "molar mass"}
 _STEMS: dict[str, set[str]] = {
     "heav light": {"density", *_WEIGHT},
     "tall deep wid narrow shallow thick thin far": {"length"},
     "high low": {"length", "temperature", "share", "density", "speed", *_MONEY, *_WEIGHT},
-    "long short": {"length", "time", DATE},
-    "big large small": {"length", "area", "volume", "share", "density", "power", *_MONEY, *_WEIGHT},
+    "long short": {"length", "time"},
+    "big bigg large small": {"length", "area", "volume", "share", "density", "power", *_MONEY, *_WEIGHT},
     "hot hott warm cold cool": {"temperature"},
     "cheap costli dear expensive pric": {"share", *_MONEY},
     "fast quick slow": {"speed", "time"},
@@ -28,6 +30,10 @@ _ANY = [("|".join(stems.split()), kinds) for stems, kinds in _STEMS.items()]
 _COMPARED = [
     (re.compile(rf"\b(?:(?:{stems})(?:e?r|e?st)|(?:more|most|less|least) (?:{stems})\w?)\b"), kinds)
     for stems, kinds in _ANY
+]
+_COMPARED += [
+    (re.compile(rf"\b{verb}s? (?:the )?(?:more|most|less|least)\b"), kinds)
+    for verb, kinds in (("cost", _MONEY), ("weigh", {"density", *_WEIGHT}), ("last", {"time", DATE}))
 ]
 _HOW = [(re.compile(rf"\bhow (?:{stems})\w?\b", re.IGNORECASE), kinds) for stems, kinds in _ANY]
 _NOUNS = {
@@ -65,13 +71,28 @@ def without_amounts(question: str) -> str:
 
 def may_be_asked(question: str, amount: Amount) -> bool:
     """Whether *how tall*, *what is the height*, *when* and the like may ask for this amount."""
-    return _fits(amount, [kinds for words, kinds in _HOW if words.search(question)])
+    wanted = [kinds for words, kinds in _HOW if words.search(question)]
+    if {DATE} in wanted and not (amount.is_time or amount.size <= YEARS[-1]):
+        return False  # no year
+    return _fits(amount, wanted)
 
 
 def may_be_compared(question: str, amount: Amount) -> bool:
     """Whether *taller*, *most expensive* and the like may compare this amount."""
     rest = without_amounts(question)
     return _fits(amount, [kinds for words, kinds in _COMPARED if words.search(rest)])
+
+
+def compares_another_kind(question: str, facts: Sequence[str]) -> bool:
+    """Whether a question compares what none of several facts states, although each has amounts whose kind is known:
+    *Which is heavier, A or B?* where both say how high something is. Dates may say how long something took."""
+    rest = without_amounts(question)
+    wanted = [kinds for words, kinds in _COMPARED if words.search(rest)] if _OFFERS.search(question) else []
+    wanted = [kinds | {"time", DATE} if kinds & {"time", DATE} else kinds for kinds in wanted]
+    stated = [amounts(fact) for fact in facts] if wanted else []
+    found = [one for fact in stated for one in fact]
+    known = all(one.unit or one.is_time for one in found)
+    return len(stated) > 1 and all(stated) and known and not any(_fits(one, wanted) for one in found)
 
 
 def _fits(amount: Amount, wanted: list[set[str]]) -> bool:

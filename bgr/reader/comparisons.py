@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bgr.reader.amounts import Amount, amounts, common_sizes, compared, dimension, main_dimension
+from bgr.reader.amounts import Amount, amounts, bounds, common_sizes, compared, dimension, is_within, main_dimension
 from bgr.reader.asked_kind import may_be_compared
-from bgr.reader.question_words import asks_for_most, asks_yes_or_no
+from bgr.reader.question_words import asks_for_most, asks_yes_or_no, comparison
 
 MAX_COMPARED = 64
 """Maximum facts whose numbers are compared."""
@@ -22,7 +22,10 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _LAST = re.compile(r"\b(than|before|after)\s+([^,;:?]+?)\s*\?*\s*$")
 _ASKS_AMOUNT = re.compile(r"\b(?:how (?:many|much)|(?:what|which) (?:year|month|date)|when)\b", re.IGNORECASE)
 _OFFERS = "or|and|(?:^|which |who |what )of|between|among|is|was|did|does|has"
-_LASTS = re.compile(r"\b(long|short)(?:er|est)\b")
+_LASTING = "been|exist|histor|in business|in office|open|around|held"
+_LASTS = re.compile(
+    rf"\b(?:{_LASTING})\w*\b[^,;:]*\b(?:long|short)(?:er|est)\b|\b(?:long|short)(?:er|est) (?:{_LASTING})"
+)
 _WHEN = re.compile(r"\b(?:before|after)\b")
 _BETWEEN = re.compile(r"\bor\b|\b(?:[Oo]f|[Bb]etween|[Aa]mong)\b[^?]*\band\b")
 _PLAIN = frozenset(
@@ -75,6 +78,35 @@ def compare_named(question: str, facts: Sequence[str]) -> Comparison | None:
     return Comparison(text, tuple(numbers[n] for n in order), tuple(stated[n] for n in order))
 
 
+def verify_stated(question: str, facts: Sequence[str]) -> Comparison | None:
+    """*yes* or *no*, where a question verifies one amount, *Is it over 3,000 metres high?*, and the facts state one of
+    the same kind, with a unit or as a date; ``None`` otherwise."""
+    asked = [
+        one
+        for one in amounts(question)
+        if comparison(question, (one.start, one.end)) not in (None, "=", "!=") or bounds(question, one)
+    ]
+    if not asks_yes_or_no(question) or len({bounds(question, one) or one for one in asked}) != 1:
+        return None
+    place = asked[-1]  # between 800 and 900 kg
+    stated = [(n, one) for n, fact in enumerate(facts) for one in amounts(fact) if _alike(place, one)]
+    if len({(one.size, one.unit) for _, one in stated}) != 1:
+        return None
+    number, value = stated[0]
+    yes = is_within(question, place, value)
+    if yes is None:
+        order = compared(value, place)
+        yes = order is not None and order in str(comparison(question, (place.start, place.end)))
+    return Comparison("yes" if yes else "no", (number,), (value,))
+
+
+def _alike(one: Amount, other: Amount) -> bool:
+    """Whether both have units of one dimension, or are dates or years."""
+    return (
+        one.is_time and other.is_time if not (one.unit and other.unit) else dimension(one.unit) == dimension(other.unit)
+    )
+
+
 def _distinct(question: str, facts: Sequence[str]) -> dict[int, Amount]:
     """The facts that state one amount of the kind that is compared, each with it; of several that say the same, the
     first."""
@@ -114,7 +146,7 @@ def wants_most(question: str, stated: Sequence[Amount]) -> bool | None:
     when = all(one.is_time for one in stated)
     most = asks_for_most(question, time=when)
     if when and most is None and (lasts := _LASTS.search(question)):
-        return lasts[1] == "short"
+        return "short" in lasts[0]
     takes = all(dimension(one.unit) == "time" for one in stated)
     return not most if most is not None and takes and re.search(r"\b(?:fast|quick|slow)", question) else most
 
@@ -128,7 +160,8 @@ def compared_amounts(question: str, facts: Sequence[str]) -> list[Amount]:
 
 def _only(question: str, fact: str) -> Amount | None:
     """The one amount of a fact that is of the kind that the question compares."""
-    found = [one for one in amounts(fact) if may_be_compared(question, one)]
+    lasts = _LASTS.search(question)
+    found = [one for one in amounts(fact) if (one.is_time and lasts) or may_be_compared(question, one)]
     if any(one.unit for one in found):
         found = [one for one in found if one.unit]
     elif len(found) > 1:

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 
 from bgr.models.extractive_reader import KINDS, OPERATORS, ExtractiveReaderConfig, ReaderScores
-from bgr.reader.amounts import Amount, amount_at, bounds, common_sizes, compared, of_one_kind
-from bgr.reader.asked_kind import may_be_asked, may_be_compared
-from bgr.reader.comparisons import MAX_COMPARED, compare_named, wants_most
+from bgr.reader.amounts import Amount, amount_at, common_sizes, compared, is_within, of_one_kind
+from bgr.reader.asked_kind import compares_another_kind, may_be_asked, may_be_compared
+from bgr.reader.comparisons import MAX_COMPARED, compare_named, verify_stated, wants_most
 from bgr.reader.evidence import FactTexts, Spans
 from bgr.reader.question_words import asks_yes_or_no, comparison, says, whole_words
 
@@ -137,6 +137,8 @@ class _Reading:
             if named is not None:
                 spans = tuple(Span(n, one.start, one.end) for n, one in zip(named.facts, named.amounts, strict=True))
                 return Extracted(named.text, "choice", 1.0, tuple(sorted(named.facts)), spans)
+            if compares_another_kind(self.question, self.facts):
+                return NOTHING
         for number in order:
             found = ways[KINDS[number]]()
             if found is not None and (found.text or found.kind == "none"):
@@ -248,9 +250,7 @@ class _Reading:
             return None
         sure = chance * sum(float(chances[n]) for n, one in enumerate(numbers) if one == numbers[place])
         spans = (Span(fact, value.start, value.end),)
-        if ends := bounds(self.question, asked):
-            low, high = (compared(value, end) for end in ends)
-            within = low in ("=", ">") and high in ("=", "<")
+        if (within := is_within(self.question, asked, value)) is not None:
             return Extracted("yes" if within else "no", "verify", sure, (fact,), spans)
         words = comparison(self.question, self.texts.asked_spans[place])
         orders = (self.operator + self.asked_operator[place])[: OPERATORS.index("said")].float()
@@ -265,7 +265,13 @@ class _Reading:
         return Extracted("yes" if yes else "no", "verify", sure, (fact,), spans)
 
     def _boolean(self) -> Extracted:
+        """As the model says, unless the words of the question and the one amount of the facts settle it."""
         yes = self.yes >= 0.5
+        stated = verify_stated(self.question, self.facts)
+        if stated is not None:
+            [fact], [amount] = stated.facts, stated.amounts
+            spans = (Span(fact, amount.start, amount.end),)
+            return Extracted(stated.text, "verify", max(self.yes, 1 - self.yes), (fact,), spans)
         support = tuple(n for n, chance in enumerate(self.support) if chance >= 0.5)
         return Extracted("yes" if yes else "no", "boolean", self.yes if yes else 1 - self.yes, support)
 

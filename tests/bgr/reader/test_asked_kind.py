@@ -3,7 +3,7 @@
 import pytest
 
 from bgr.reader.amounts import amounts
-from bgr.reader.asked_kind import may_be_asked, may_be_compared
+from bgr.reader.asked_kind import compares_another_kind, may_be_asked, may_be_compared
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,8 @@ from bgr.reader.asked_kind import may_be_asked, may_be_compared
         ("How much did it cost ?", "5 dollars", True),
         ("When was it built ?", "May 3, 1811", True),
         ("When was it built ?", "5 metres", False),
+        ("When was it built ?", "40,000", False),
+        ("When was it built ?", "950", True),
         ("In what year was it built ?", "5 metres", False),
         ("What is it, when it is built ?", "5 metres", True),
         ("What is its weight ?", "5 metres", True),  # not known
@@ -49,3 +51,22 @@ def test_what_how_and_when_ask_for(question, amount, fits):
 )
 def test_what_can_be_compared(question, amount, fits):
     assert may_be_compared(question, amounts(amount)[0]) is fits
+
+
+@pytest.mark.parametrize(
+    ("question", "facts", "another"),
+    [
+        ("Which is heavier, the ox or the cow ?", ("The ox is 2 metres high.", "The cow: 180 cm."), True),
+        ("Is the ox heavier than the cow ?", ("The ox is 2 metres high.", "The cow: 180 cm."), True),
+        ("Is the ox bigger than the cow ?", ("The ox is 2 years old.", "The cow lived for 3 days."), True),
+        ("Does the ox cost less than the cow ?", ("The ox runs 20 km/h.", "The cow runs 12 km/h."), True),
+        ("Which is heavier, the ox or the cow ?", ("The ox is 2 metres high.", "The cow has 500 kg."), False),
+        ("Which is heavier, the ox or the cow ?", ("The ox is 2 metres high.",), False),
+        ("Which is heavier, the ox or the cow ?", ("The ox is 2 metres high.", "The cow is heavy."), False),
+        ("Which is heavier, the ox or the cow ?", ("The ox is 2 metres high.", "The cow has 3 legs."), False),
+        ("Who is there for longer, Ann or Bo ?", ("Ann came in 1990.", "Bo came in 1980."), False),
+        ("How fast is the heavier ox ?", ("The ox does 9 km/h.", "The other one 8 km/h."), False),
+    ],
+)
+def test_amounts_of_another_kind_compare_nothing(question, facts, another):
+    assert compares_another_kind(question, facts) is another

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bgr.reader.comparisons import compare_named
+from bgr.reader.comparisons import compare_named, verify_stated
 
 HEAVY = ("The ox weighs 850 kg.", "There are 0.9 tonnes of the grey mare.")
 LONG = ("The River Tavel is 210 miles long.", "From source to mouth, the Osk measures 290 kilometres.")
@@ -83,3 +83,26 @@ def test_other_facts_and_repeated_ones_are_passed_over():
     assert (found.text, found.facts) == ("grey mare", (4, 1))
     found = compare_named("Is the ox heavier than the grey mare?", facts)
     assert (found.text, found.facts) == ("no", (1, 4))
+
+
+@pytest.mark.parametrize(
+    ("question", "facts", "answer"),
+    [
+        ("Does the ox weigh at least one tonne?", HEAVY[:1], "no"),
+        ("Does the ox weigh less than 900 kg?", ("The ox lives in Rome.", HEAVY[0]), "yes"),
+        ("Does the ox weigh between 800 and 900 kg?", HEAVY[:1], "yes"),
+        ("Did Apollo 11 begin before 1970?", APOLLO[:1], "yes"),
+        ("Did Apollo 11 begin after July 1969?", APOLLO[:1], "no"),
+        ("Is the ox over 2 metres high?", HEAVY[:1], None),  # another kind
+        ("Does the ox weigh more than 500 kg?", HEAVY, None),  # which of the two?
+        ("Did Gale get more than 30 reviews?", ("Gale has 28 critical reviews.",), None),  # of what?
+        ("Does the ox, found after 1990, weigh more than 500 kg?", HEAVY[:1], None),  # two conditions
+        ("Which ox weighs more than 500 kg?", HEAVY[:1], None),
+        ("Is the ox heavy?", HEAVY[:1], None),
+    ],
+)
+def test_one_amount_is_verified(question, facts, answer):
+    found = verify_stated(question, facts)
+    assert (found and found.text) == answer
+    if found:
+        assert found.facts == (len(facts) - 1,)
