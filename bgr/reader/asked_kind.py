@@ -14,7 +14,7 @@ _OFFERS = re.compile(r"\b(?:or|than)\b")
 _MONEY = {"dollar", "euro", "pound sterling"}
 _WEIGHT = {"mass", "mass of a molecule", "molar mass"}
 _STEMS: dict[str, set[str]] = {
-    "heav light": {"density", *_WEIGHT},
+    "heav heavi light": {"density", *_WEIGHT},
     "tall deep wid narrow shallow thick thin far": {"length"},
     "high low": {"length", "temperature", "share", "density", "speed", *_MONEY, *_WEIGHT},
     "long short": {"length", "time"},
