@@ -188,10 +188,10 @@ class BgrDataModule(LightningDataModule):
             self.splits["train"] = [*train, *joined_questions(train, self.joined), *plain, *self._more("train")]
             self.asked = [one for one in train if one.answerable][-self.searched :] if self.searched else []
         if "dev" not in self.splits:
-            self.splits["dev"] = load_split(self.folder, "dev", unanswerable=self.unanswerable)
+            dev = load_split(self.folder, "dev", unanswerable=self.unanswerable)[: self.dev_limit or None]
+            self.splits["dev"] = [*dev, *self._more("dev")]
         if self.hard and self.sets is None:
             self.sets = self._made(self.folder, CandidateSets)
-        self.splits["dev"] = [*self.splits["dev"][: self.dev_limit or None], *self._more("dev")]
         if not self.splits["train"]:
             raise DataError(f"{self.folder}: train has no question to learn from")
         if not any(example.answerable for example in self.splits["dev"]):

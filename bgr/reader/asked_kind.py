@@ -10,17 +10,18 @@ from bgr.reader.amounts import YEARS, Amount, amounts, dimension
 from bgr.utils.quantities import measures
 
 DATE = "date"
+HIGH = "high low"
 _OFFERS = re.compile(r"\b(?:or|than)\b")
 _MONEY = {"dollar", "euro", "pound sterling"}
 _WEIGHT = {"mass", "mass of a molecule", "molar mass"}
 _STEMS: dict[str, set[str]] = {
     "heav heavi light": {"density", *_WEIGHT},
-    "tall deep wid narrow shallow thick thin far": {"length"},
-    "high low": {"length", "temperature", "share", "density", "speed", *_MONEY, *_WEIGHT},
+    "tall deep wid narrow shallow thick thin far farth furth": {"length"},
+    HIGH: {"length", "temperature", "share", "density", "speed", *_MONEY, *_WEIGHT},
     "long short": {"length", "time"},
-    "big bigg large small": {"length", "area", "volume", "share", "density", "power", *_MONEY, *_WEIGHT},
+    "big bigg large small": {"angle", "length", "area", "volume", "share", "density", "power", *_MONEY, *_WEIGHT},
     "hot hott warm cold cool": {"temperature"},
-    "cheap costli dear expensive pric": {"share", *_MONEY},
+    "cheap costli costly dear expensive pric pricey": {"share", *_MONEY},
     "fast quick slow": {"speed", "time"},
     "dens": {"density"},
     "old young": {"time", DATE},
@@ -88,10 +89,12 @@ def compares_another_kind(question: str, facts: Sequence[str]) -> bool:
     *Which is heavier, A or B?* where both say how high something is. Dates may say how long something took."""
     rest = without_amounts(question)
     wanted = [kinds for words, kinds in _COMPARED if words.search(rest)] if _OFFERS.search(question) else []
+    if any(kinds is _STEMS[HIGH] for kinds in wanted):
+        return False  # it may be of anything
     wanted = [kinds | {"time", DATE} if kinds & {"time", DATE} else kinds for kinds in wanted]
     stated = [amounts(fact) for fact in facts] if wanted else []
     found = [one for fact in stated for one in fact]
-    known = all(one.unit or one.is_time for one in found)
+    known = all(one.unit or one.date for one in found)
     return len(stated) > 1 and all(stated) and known and not any(_fits(one, wanted) for one in found)
 
 

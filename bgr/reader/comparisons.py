@@ -10,22 +10,33 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from bgr.reader.amounts import Amount, amounts, bounds, common_sizes, compared, dimension, is_within, main_dimension
 from bgr.reader.asked_kind import may_be_compared
 from bgr.reader.question_words import asks_for_most, asks_yes_or_no, comparison
+from bgr.utils.quantities import MONTHS
 
 MAX_COMPARED = 64
 """Maximum facts whose numbers are compared."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _LAST = re.compile(r"\b(than|before|after)\s+([^,;:?]+?)\s*\?*\s*$")
-_ASKS_AMOUNT = re.compile(r"\b(?:how (?:many|much)|(?:what|which) (?:year|month|date)|when)\b", re.IGNORECASE)
-_OFFERS = "or|and|(?:^|which |who |what )of|between|among|is|was|did|does|has"
-_LASTING = "been|exist|histor|in business|in office|open|around|held"
+_ASKS_AMOUNT = re.compile(r"\bhow \w+\b|\b(?:what|which) (?:year|month|date)\b|^\W*(?:when|where)\b", re.IGNORECASE)
+_OFFERED = "or|and|(?:^|which |who |what )of|between|among|is|was|did|does|has"
+_LASTING = "been|exist|existed|exists|running|in business|in office|held"
 _LASTS = re.compile(
-    rf"\b(?:{_LASTING})\w*\b[^,;:]*\b(?:long|short)(?:er|est)\b|\b(?:long|short)(?:er|est) (?:{_LASTING})"
+    rf"\b(?:{_LASTING})(?: \w{{1,20}}){{0,3}} (long|short)(?:er|est)\b|\b(long|short)(?:er|est) (?:histor|exist)"
 )
+_DESCRIBED = re.compile(
+    r"\b(?:that|which|who|whose|with)\b|^\W*(?:is|are|does|do|has|have|can)\b.*\b(?:released|published|made|built|born|opened)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_BEFORE_DATE = re.compile(
+    rf"\b(?:before|after|since|until|till|by|between|in|on|from|to|of|year|{'|'.join(MONTHS)})\s*$", re.IGNORECASE
+)
+_EQUAL = (None, "=", "!=")
+_SMALL = re.compile(r"\b[a-z]{4,}")
 _WHEN = re.compile(r"\b(?:before|after)\b")
 _BETWEEN = re.compile(r"\bor\b|\b(?:[Oo]f|[Bb]etween|[Aa]mong)\b[^?]*\band\b")
 _PLAIN = frozenset(
@@ -79,32 +90,41 @@ def compare_named(question: str, facts: Sequence[str]) -> Comparison | None:
 
 
 def verify_stated(question: str, facts: Sequence[str]) -> Comparison | None:
-    """*yes* or *no*, where a question verifies one amount, *Is it over 3,000 metres high?*, and the facts state one of
-    the same kind, with a unit or as a date; ``None`` otherwise."""
-    asked = [
-        one
-        for one in amounts(question)
-        if comparison(question, (one.start, one.end)) not in (None, "=", "!=") or bounds(question, one)
-    ]
-    if not asks_yes_or_no(question) or len({bounds(question, one) or one for one in asked}) != 1:
+    """*yes* or *no*, where a question ends with the amount that it verifies, *Is it over 3,000 metres high?*, and the
+    facts state one of the same kind, with a unit or as a date; ``None`` otherwise."""
+    asked = amounts(question) if asks_yes_or_no(question) and not _DESCRIBED.search(question) else []
+    if not 0 < len(asked) <= 4 or len(_WORD.findall(question[asked[-1].end :])) > 1:
         return None
-    place = asked[-1]  # between 800 and 900 kg
-    stated = [(n, one) for n, fact in enumerate(facts) for one in amounts(fact) if _alike(place, one)]
-    if len({(one.size, one.unit) for _, one in stated}) != 1:
+    place, said = asked[-1], [comparison(question, (one.start, one.end)) for one in asked]
+    ends = bounds(question, place)  # between 800 and 900 kg
+    if ends is None and (said[-1] in _EQUAL or any(one not in _EQUAL for one in said[:-1])):
+        return None
+    alike = _same_dimension if place.unit else partial(_same_dates, question)
+    stated = [(n, one) for n, fact in enumerate(facts) for one in amounts(fact) if alike(place, one, fact)]
+    if not stated or any(compared(one, stated[0][1]) != "=" for _, one in stated):
         return None
     number, value = stated[0]
     yes = is_within(question, place, value)
     if yes is None:
         order = compared(value, place)
-        yes = order is not None and order in str(comparison(question, (place.start, place.end)))
+        if order is None or (order == "=" and place.date != value.date):
+            return None  # 1969 is neither before nor after May 1969
+        yes = order in (said[-1] or "")
     return Comparison("yes" if yes else "no", (number,), (value,))
 
 
-def _alike(one: Amount, other: Amount) -> bool:
-    """Whether both have units of one dimension, or are dates or years."""
-    return (
-        one.is_time and other.is_time if not (one.unit and other.unit) else dimension(one.unit) == dimension(other.unit)
-    )
+def _same_dimension(one: Amount, other: Amount, fact: str) -> bool:
+    return bool(other.unit) and dimension(one.unit) == dimension(other.unit)
+
+
+def _same_dates(question: str, one: Amount, other: Amount, fact: str) -> bool:
+    """Whether both are dates or years, as the words before them say, and of the same: the question and the fact share a
+    verb, or another word in small letters, as far as its first three."""
+    if not (one.is_time and other.is_time):
+        return False
+    dated = _BEFORE_DATE.search(question[: one.start]) and (other.date or _BEFORE_DATE.search(fact[: other.start]))
+    asked, told = ({word[:3] for word in _SMALL.findall(text) if word not in _PLAIN} for text in (question, fact))
+    return dated is not None and bool(asked & told)
 
 
 def _distinct(question: str, facts: Sequence[str]) -> dict[int, Amount]:
@@ -146,7 +166,7 @@ def wants_most(question: str, stated: Sequence[Amount]) -> bool | None:
     when = all(one.is_time for one in stated)
     most = asks_for_most(question, time=when)
     if when and most is None and (lasts := _LASTS.search(question)):
-        return "short" in lasts[0]
+        return "short" in (lasts[1] or lasts[2])
     takes = all(dimension(one.unit) == "time" for one in stated)
     return not most if most is not None and takes and re.search(r"\b(?:fast|quick|slow)", question) else most
 
@@ -160,15 +180,14 @@ def compared_amounts(question: str, facts: Sequence[str]) -> list[Amount]:
 
 def _only(question: str, fact: str) -> Amount | None:
     """The one amount of a fact that is of the kind that the question compares."""
-    lasts = _LASTS.search(question)
+    lasts = _LASTS.search(question) is not None
     found = [one for one in amounts(fact) if (one.is_time and lasts) or may_be_compared(question, one)]
     if any(one.unit for one in found):
         found = [one for one in found if one.unit]
-    elif len(found) > 1:
-        when = _WHEN.search(question) or asks_for_most(question, time=True) is not None
-        found = [one for one in found if one.is_time == bool(when)]
     if len(found) > 1:  # 42 looms and 118 workers: the one whose next words the question has
-        found = [one for one in found if _words(" ".join(fact[one.end :].split()[:2])) & _words(question)]
+        named = [one for one in found if _words(" ".join(fact[one.end :].split()[:2])) & _words(question)]
+        when = bool(_WHEN.search(question)) or asks_for_most(question, time=True) is not None
+        found = named if len(named) == 1 else [one for one in found if one.is_time == when]
     return found[0] if len(found) == 1 else None
 
 
@@ -189,10 +208,10 @@ def _own_words(question: str, facts: Sequence[str]) -> list[set[str]]:
 
 def _is_alternative(question: str, name: str) -> bool:
     """Whether a question offers this name alone, *the ox or the cow*, and not as a part of a description, *the one at
-    the ox or the one at the cow*. Further words of a name have a capital."""
+    the ox or the one at the cow*. Further words of a name do not begin with a small letter of English."""
     capital = r"[^\W_a-z][\w’'-]*"
-    before = rf"(?:^|[,;:]|\b(?i:{_OFFERS}))\s+(?:the |a |an )?(?:{capital} )*"
-    after = rf"(?= {capital}|\s*(?:[,;?.]|$|\b(?:or|and)\b))"
+    before = rf"(?:(?:^|[,;:(])\s*|\b(?i:{_OFFERED})\s+)[\"“]?(?:(?i:the|an?) )?(?:{capital} ){{0,6}}[\"“]?"
+    after = rf"(?= {capital}|[\"”)]?\s*(?:[,;:?.!)]|$|\b(?:or|and)\b))"
     return re.search(before + re.escape(name) + after, question) is not None
 
 

@@ -271,7 +271,8 @@ class _Reading:
         if stated is not None:
             [fact], [amount] = stated.facts, stated.amounts
             spans = (Span(fact, amount.start, amount.end),)
-            return Extracted(stated.text, "verify", max(self.yes, 1 - self.yes), (fact,), spans)
+            sure = self.yes if stated.text == "yes" else 1 - self.yes
+            return Extracted(stated.text, "verify", sure, (fact,), spans)
         support = tuple(n for n, chance in enumerate(self.support) if chance >= 0.5)
         return Extracted("yes" if yes else "no", "boolean", self.yes if yes else 1 - self.yes, support)
 

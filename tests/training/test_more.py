@@ -36,7 +36,10 @@ def test_its_questions_are_learned_with_their_own_candidates(toy_data, more, tok
     assert [one.question for one in added] == ["Where is lamp 1?", "How many lamps are there?", "Who made lamp 1?"]
     assert len(data.splits["train"]) == len(load_split(toy_data, "train", unanswerable=True)) + 3
     assert data.splits["dev"] == sorted(data.splits["dev"], key=lambda one: (max(map(len, one.facts)), one.id))
-    assert sum(one.id in data.from_more for one in data.splits["dev"]) == 3
+    dev = list(data.splits["dev"])
+    assert sum(one.id in data.from_more for one in dev) == 3
+    data.setup()
+    assert data.splits["dev"] == dev
     # what is near them is not known
     data.hard, data.sets = 1.0, Near(list(data.facts.number)[:8])
     batch = data._with_pool(added, "seed")

@@ -110,8 +110,8 @@ def _target(
         if verified is not None:
             return verified
         return Target("boolean", yes=example.answer == "yes", support=_about(told, key))
-    no_label = not function and example.type in ("count", "comparison")
-    if no_label and len(leaves) > 1:
+    unstated = not function and example.type in ("count", "comparison")
+    if unstated and len(leaves) > 1:
         return _of_leaves(example, texts, leaves)
     if function == "Count":
         return _count(example, texts, told, names)
@@ -131,7 +131,7 @@ def _target(
     places = _of_key(tuple(_occurrences(texts, example.answer)), told, key)
     if places:
         return Target("span", spans=places, support=_facts_of(places))
-    return Target("label", label=example.answer) if example.answer and not no_label else None
+    return Target("label", label=example.answer) if example.answer and not unstated else None
 
 
 def _key_before(program: Sequence[Mapping[str, Any]]) -> str | None:

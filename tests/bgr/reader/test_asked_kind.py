@@ -64,6 +64,8 @@ def test_what_can_be_compared(question, amount, fits):
         ("Which is heavier, the ox or the cow ?", ("The ox is 2 metres high.",), False),
         ("Which is heavier, the ox or the cow ?", ("The ox is 2 metres high.", "The cow is heavy."), False),
         ("Which is heavier, the ox or the cow ?", ("The ox is 2 metres high.", "The cow has 3 legs."), False),
+        ("Is the ox larger than the cow ?", ("The ox has 1500 seats.", "The cow has 1800 seats."), False),
+        ("Which has the higher power, Om or Ur ?", ("Om has 40 kW.", "Ur has 30 kW."), False),
         ("Who is there for longer, Ann or Bo ?", ("Ann came in 1990.", "Bo came in 1980."), False),
         ("How fast is the heavier ox ?", ("The ox does 9 km/h.", "The other one 8 km/h."), False),
     ],

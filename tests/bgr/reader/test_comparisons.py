@@ -9,6 +9,7 @@ LONG = ("The River Tavel is 210 miles long.", "From source to mouth, the Osk mea
 APOLLO = ("Apollo 11 began on 16 July 1969.", "Luna 15 began on 13 July 1969.")
 FINALS = ("The 2011 final took 3 hours.", "The 2014 final took 205 minutes.")
 BIRDS = ("A robin weighs 18 grams.", "A wren: 9 g.", "The goldcrest has 5.5 g.")
+BUILT = ("Om was built in 1990.", "Ur was built in 1980.")
 MILLS = ("Om runs 42 looms for 12 workers.", "Ur, built in 1974, has 36 looms and 19 workers.")
 DATED = ("The Salt Orchard came out on 3 May 1921.", "A Winter's Ledger appeared in March 1921.")
 
@@ -35,6 +36,9 @@ DATED = ("The Salt Orchard came out on 3 May 1921.", "A Winter's Ledger appeared
         ("Has Om fewer workers than Ur?", MILLS, "yes"),
         ("Which mill has more looms, Ur or Om?", MILLS, "Om"),
         ("Is a loan from Om cheaper than one from Ur?", ("Om lends at 3.9 %.", "For loans Ur wants 4.2 %."), "yes"),
+        ("Which open short line has existed longer, Om or Ur?", BUILT, "Ur"),
+        ("Om or Ur: which came first?", BUILT, "Ur"),
+        ('Which came first, "Om" or "Ur"?', BUILT, "Ur"),
         ("Which is cheaper, Om or Ur?", ("Om costs 70 pounds.", "A year at Ur costs 55 pounds."), "Ur"),
     ],
 )  # fmt: skip
@@ -67,7 +71,10 @@ def test_answers(question, facts, answer):
         ("Is the ox nearer than the grey mare?", HEAVY),
         ("Was the ox there before the grey mare?", HEAVY),  # no dates
         ("How heavy are the ox and the grey mare?", HEAVY),
-        ("How heavy is the heavier of the two, the ox or the grey mare?", HEAVY[:1]),
+        ("How heavy is the heavier of the two, the ox or the grey mare?", HEAVY),
+        ("Which has more looms, Om or Ur?", ("Om has 1500 looms and 9 men.", "Ur has 1200 looms and 19 men.")),
+        ("Which bridge around Rome is longer, Om or Ur?", BUILT),  # dates are no lengths
+        ("Is the open bridge at Om longer than that at Ur?", BUILT),
         ("Which is heavier, the beast of the ox or that of the grey mare?", HEAVY),  # it is described, not named
         ("In which year came the first of them, The Salt Orchard or A Winter's Ledger?", DATED),
         ("", ()),
@@ -97,6 +104,17 @@ def test_other_facts_and_repeated_ones_are_passed_over():
         ("Does the ox weigh more than 500 kg?", HEAVY, None),  # which of the two?
         ("Did Gale get more than 30 reviews?", ("Gale has 28 critical reviews.",), None),  # of what?
         ("Does the ox, found after 1990, weigh more than 500 kg?", HEAVY[:1], None),  # two conditions
+        ("Was Om built before 2000?", BUILT[:1], "yes"),
+        ("Is it over 250 m high?", ("It is 300 m (0.3 km) high.",), "yes"),
+        ("Was the bridge that is longer than 500 m built by Bo?", ("The bridge is 600 m long.",), None),
+        ("Is the film released after 1990 by Ann?", ("The film came out in 1995.",), None),
+        ("Did more than 2000 people die in the war?", ("The war began in 1812.",), None),
+        ("Does Om have more than 1500 workers?", ("Om was built in 1974 and has 900 workers.",), None),
+        ("Was it built before 1990?", ("It has 1500 looms and was never built.",), None),
+        ("Did Ann die before 1970?", ("Ann was born in 1930.",), None),
+        ("Did it open after July 1969?", ("It opened in 1969.",), None),
+        ("Is Om more than 10 m higher than Ur?", ("Om is 20 m high.",), None),
+        ("Was it opened after 1 " + "and 2 " * 500 + "?", ("It opened in 1969.",), None),
         ("Which ox weighs more than 500 kg?", HEAVY[:1], None),
         ("Is the ox heavy?", HEAVY[:1], None),
     ],
