@@ -60,7 +60,7 @@ def as_text(answer: Answer, paint: Paint = PLAIN) -> str:
     from bgr.retrievers.graph_hop.decode import LIMITS
 
     rows = [("answer", answer.summary)]
-    if answer.documents:
+    if answer.documents and answer.evidence:
         sources = [f"[{one['fact']}] {_source(one)}" for one in answer.evidence]
         titled = any(one["title"] for one in answer.evidence)
         rows += [("document", one) for one in (sources if titled else [", ".join(sources)])]

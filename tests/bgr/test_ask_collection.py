@@ -110,7 +110,9 @@ def test_ask_shows_ids_and_titles(ask, pipeline, films, capsys):
     assert {one["id"] for one in found[0]["evidence"]} <= {one["id"] for one in DOCUMENTS}
     assert found[1]["evidence"] == []
     assert main(ask(NOTHING)) == 0
-    assert "(no evidence)" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "(no evidence)" in out
+    assert "document" not in out
 
 
 def test_questions_from_a_pipe_and_at_a_prompt(ask, monkeypatch, capsys):
