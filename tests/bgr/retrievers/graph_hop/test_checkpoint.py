@@ -66,6 +66,12 @@ def test_frozen_layers_are_stored_once(written, pair):
         assert same(loaded, model.state_dict())
 
 
+def test_no_path_of_a_machine_is_stored(tmp_path, pair):
+    pair[0].config.encoder._name_or_path = "/home/ann/encoder"
+    save_part(pair[0], tmp_path / "forward", tmp_path)
+    assert "/home/ann" not in (tmp_path / "forward/config.json").read_text()
+
+
 @pytest.mark.workflow
 @pytest.mark.parametrize("half", [False, True])
 def test_an_export_holds_them_once_too(written, tmp_path, half):
