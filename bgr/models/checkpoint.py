@@ -32,7 +32,6 @@ class EncoderModel(Protocol):
     """A model of transformers whose pretrained encoder is `encoder`."""
 
     encoder: SentenceStates
-    config: Any
 
     def state_dict(self) -> dict[str, Any]: ...
 
@@ -69,7 +68,6 @@ def save_part(model: EncoderModel, home: Path, folder: Path, *, by_name: bool = 
         tensors = {name: tensor for name, tensor in tensors.items() if name not in frozen}
     elif frozen and save_shared({name: tensors[name] for name in sorted(frozen)}, folder / SHARED):
         tensors = {name: tensor for name, tensor in tensors.items() if name not in frozen}
-    model.config.encoder._name_or_path = ""  # a path of this machine
     model.save_pretrained(home, state_dict=tensors)
 
 

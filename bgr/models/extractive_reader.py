@@ -83,6 +83,7 @@ class ExtractiveReaderConfig(PretrainedConfig):
         if isinstance(encoder, dict):
             encoder = BertConfig(**encoder)
         self.encoder = encoder if encoder is not None else BertConfig()
+        self.encoder.name_or_path = ""  # a path of the machine that trained it
         self.frozen_layers = frozen_layers
         self.width = width
         self.layers = layers

@@ -215,11 +215,8 @@ def bounds(text: str, place: Amount) -> tuple[Amount, Amount] | None:
     return None
 
 
-def is_within(text: str, place: Amount, value: Amount) -> bool | None:
-    """Whether a value is between the `bounds` of a text around one of its amounts; ``None`` if it has none."""
-    ends = bounds(text, place)
-    if ends is None:
-        return None
+def is_within(ends: tuple[Amount, Amount], value: Amount) -> bool:
+    """Whether a value is between two `bounds`, or equal to one."""
     low, high = (compared(value, end) for end in ends)
     return low in ("=", ">") and high in ("=", "<")
 

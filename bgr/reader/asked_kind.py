@@ -10,14 +10,14 @@ from bgr.reader.amounts import YEARS, Amount, amounts, dimension
 from bgr.utils.quantities import measures
 
 DATE = "date"
-HIGH = "high low"
-_OFFERS = re.compile(r"\b(?:or|than)\b")
+_OR_THAN = re.compile(r"\b(?:or|than)\b")
 _MONEY = {"dollar", "euro", "pound sterling"}
 _WEIGHT = {"mass", "mass of a molecule", "molar mass"}
+_HIGH = {"length", "temperature", "share", "density", "speed", *_MONEY, *_WEIGHT}
 _STEMS: dict[str, set[str]] = {
     "heav heavi light": {"density", *_WEIGHT},
     "tall deep wid narrow shallow thick thin far farth furth": {"length"},
-    HIGH: {"length", "temperature", "share", "density", "speed", *_MONEY, *_WEIGHT},
+    "high low": _HIGH,
     "long short": {"length", "time"},
     "big bigg large small": {"angle", "length", "area", "volume", "share", "density", "power", *_MONEY, *_WEIGHT},
     "hot hott warm cold cool": {"temperature"},
@@ -80,19 +80,23 @@ def may_be_asked(question: str, amount: Amount) -> bool:
 
 def may_be_compared(question: str, amount: Amount) -> bool:
     """Whether *taller*, *most expensive* and the like may compare this amount."""
+    return _fits(amount, _compared_kinds(question))
+
+
+def _compared_kinds(question: str) -> list[set[str]]:
+    """The kinds of amounts that each word of a question, such as *taller*, compares."""
     rest = without_amounts(question)
-    return _fits(amount, [kinds for words, kinds in _COMPARED if words.search(rest)])
+    return [kinds for words, kinds in _COMPARED if words.search(rest)]
 
 
 def compares_another_kind(question: str, facts: Sequence[str]) -> bool:
     """Whether a question compares what none of several facts states, although each has amounts whose kind is known:
     *Which is heavier, A or B?* where both say how high something is. Dates may say how long something took."""
-    rest = without_amounts(question)
-    wanted = [kinds for words, kinds in _COMPARED if words.search(rest)] if _OFFERS.search(question) else []
-    if any(kinds is _STEMS[HIGH] for kinds in wanted):
-        return False  # it may be of anything
+    wanted = _compared_kinds(question) if _OR_THAN.search(question) else []
+    if not wanted or _HIGH in wanted:  # anything may be high
+        return False
     wanted = [kinds | {"time", DATE} if kinds & {"time", DATE} else kinds for kinds in wanted]
-    stated = [amounts(fact) for fact in facts] if wanted else []
+    stated = [amounts(fact) for fact in facts]
     found = [one for fact in stated for one in fact]
     known = all(one.unit or one.date for one in found)
     return len(stated) > 1 and all(stated) and known and not any(_fits(one, wanted) for one in found)
@@ -101,6 +105,5 @@ def compares_another_kind(question: str, facts: Sequence[str]) -> bool:
 def _fits(amount: Amount, wanted: list[set[str]]) -> bool:
     """A number without a unit fits anything, unless it may be a year; pounds may be money."""
     kind = dimension(amount.unit) or (DATE if amount.is_time else "")
-    return (
-        not wanted or not kind or any(kind in kinds or (amount.unit == "pound" and kinds >= _MONEY) for kinds in wanted)
-    )
+    may_be = {kind, "pound sterling"} if amount.unit == "pound" else {kind}
+    return not wanted or not kind or any(may_be & kinds for kinds in wanted)

@@ -1,5 +1,5 @@
 """Comparisons that the words of question and facts settle: *Which is heavier, the ox or the calf?*, *Did A open before
-B?*
+B?*, *Is A over 3,000 metres high?*
 
 The model has learned them for the things that its training compares. Here nothing is learned: each fact states one
 amount of a thing that the question names, and the question says which one it wants.
@@ -48,7 +48,7 @@ _PLAIN = frozenset(
 @dataclass(frozen=True)
 class Comparison:
     """The answer of a comparison, the positions of the compared facts, that of the answer first, and their amounts in
-    the same order."""
+    the same order; one fact if its amount is compared with the question's."""
 
     text: str
     facts: tuple[int, ...]
@@ -96,7 +96,7 @@ def verify_stated(question: str, facts: Sequence[str]) -> Comparison | None:
     if not 0 < len(asked) <= 4 or len(_WORD.findall(question[asked[-1].end :])) > 1:
         return None
     place, said = asked[-1], [comparison(question, (one.start, one.end)) for one in asked]
-    ends = bounds(question, place)  # between 800 and 900 kg
+    ends = bounds(question, place)
     if ends is None and (said[-1] in _EQUAL or any(one not in _EQUAL for one in said[:-1])):
         return None
     alike = _same_dimension if place.unit else partial(_same_dates, question)
@@ -104,8 +104,9 @@ def verify_stated(question: str, facts: Sequence[str]) -> Comparison | None:
     if not stated or any(compared(one, stated[0][1]) != "=" for _, one in stated):
         return None
     number, value = stated[0]
-    yes = is_within(question, place, value)
-    if yes is None:
+    if ends:  # between 800 and 900 kg
+        yes = is_within(ends, value)
+    else:
         order = compared(value, place)
         if order is None or (order == "=" and place.date != value.date):
             return None  # 1969 is neither before nor after May 1969
@@ -180,12 +181,14 @@ def compared_amounts(question: str, facts: Sequence[str]) -> list[Amount]:
 
 def _only(question: str, fact: str) -> Amount | None:
     """The one amount of a fact that is of the kind that the question compares."""
-    lasts = _LASTS.search(question) is not None
-    found = [one for one in amounts(fact) if (one.is_time and lasts) or may_be_compared(question, one)]
+    found = [
+        one for one in amounts(fact) if may_be_compared(question, one) or (one.is_time and _LASTS.search(question))
+    ]
     if any(one.unit for one in found):
         found = [one for one in found if one.unit]
     if len(found) > 1:  # 42 looms and 118 workers: the one whose next words the question has
-        named = [one for one in found if _words(" ".join(fact[one.end :].split()[:2])) & _words(question)]
+        asked = _words(question)
+        named = [one for one in found if _words(" ".join(fact[one.end :].split()[:2])) & asked]
         when = bool(_WHEN.search(question)) or asks_for_most(question, time=True) is not None
         found = named if len(named) == 1 else [one for one in found if one.is_time == when]
     return found[0] if len(found) == 1 else None
@@ -208,7 +211,7 @@ def _own_words(question: str, facts: Sequence[str]) -> list[set[str]]:
 
 def _is_alternative(question: str, name: str) -> bool:
     """Whether a question offers this name alone, *the ox or the cow*, and not as a part of a description, *the one at
-    the ox or the one at the cow*. Further words of a name do not begin with a small letter of English."""
+    the ox or the one at the cow*. Further words of a name have a capital."""
     capital = r"[^\W_a-z][\w’'-]*"
     before = rf"(?:(?:^|[,;:(])\s*|\b(?i:{_OFFERED})\s+)[\"“]?(?:(?i:the|an?) )?(?:{capital} ){{0,6}}[\"“]?"
     after = rf"(?= {capital}|[\"”)]?\s*(?:[,;:?.!)]|$|\b(?:or|and)\b))"

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from bgr.models.extractive_reader import KINDS, OPERATORS, ExtractiveReaderConfig, ReaderScores
-from bgr.reader.amounts import Amount, amount_at, common_sizes, compared, is_within, of_one_kind
+from bgr.reader.amounts import Amount, amount_at, bounds, common_sizes, compared, is_within, of_one_kind
 from bgr.reader.asked_kind import compares_another_kind, may_be_asked, may_be_compared
 from bgr.reader.comparisons import MAX_COMPARED, compare_named, verify_stated, wants_most
 from bgr.reader.evidence import FactTexts, Spans
@@ -250,8 +250,8 @@ class _Reading:
             return None
         sure = chance * sum(float(chances[n]) for n, one in enumerate(numbers) if one == numbers[place])
         spans = (Span(fact, value.start, value.end),)
-        if (within := is_within(self.question, asked, value)) is not None:
-            return Extracted("yes" if within else "no", "verify", sure, (fact,), spans)
+        if ends := bounds(self.question, asked):
+            return Extracted("yes" if is_within(ends, value) else "no", "verify", sure, (fact,), spans)
         words = comparison(self.question, self.texts.asked_spans[place])
         orders = (self.operator + self.asked_operator[place])[: OPERATORS.index("said")].float()
         if words is not None:

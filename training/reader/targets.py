@@ -266,9 +266,12 @@ def _choice(
 
 
 def _of_leaves(example: Example, texts: Sequence[str], leaves: Sequence[int]) -> Target | None:
-    """What is counted or compared, without statements: the ends of the evidence, if they are as many as the answer
-    says, or if each of them states one amount and the answer is in the one that the words of the question ask for. What
-    else has several ends, such as two conditions on one thing, has a span as its answer."""
+    """What to read in evidence with several ends whose statements are unknown.
+
+    A count is that of the ends, if the answer is their number. A comparison is one of the ends, if each states one
+    amount and the answer stands in the one that the words of the question ask for. Any other answer is a span: two
+    conditions on one thing also have two ends.
+    """
     spans = tuple(_occurrences(texts, example.answer))
     if example.type == "count":
         return Target("count", support=frozenset(leaves)) if example.answer == str(len(leaves)) else None
