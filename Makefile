@@ -24,10 +24,12 @@ test: $(VENV)/.dev
 	$(BIN)/pytest $(PARALLEL)
 
 # What takes a second or more: whole commands, repeated training runs, killed processes, damaged files. Then, one after the
-# other, what fails on a busy machine: Ray ends a process to which its own, short of processor time, have not replied.
+# other, what fails on a busy machine: Ray ends a process to which its own, short of processor time, have not replied. Such
+# a test runs again, in a new process; one that fails in its own words does not.
 workflow: $(VENV)/.dev
 	$(BIN)/pytest -m "workflow and not alone" $(PARALLEL)
-	$(BIN)/pytest -m "workflow and alone" tests/bgr/utils/test_ray_map.py tests/bgr/cli/test_ray.py
+	$(BIN)/pytest -m "workflow and alone" -n 1 --dist load --reruns 2 --only-rerun "only where the process has ended" \
+		tests/bgr/utils/test_ray_map.py tests/bgr/cli/test_ray.py
 
 # kills, damaged inputs, malformed replies, full disks: docs/trust.md; up to half an hour
 campaign: $(VENV)/.dev

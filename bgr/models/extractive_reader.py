@@ -18,6 +18,7 @@ from bgr.models.attention import PackedLayer, attend_jointly
 from bgr.models.encoder import Projection, SentenceStates
 from bgr.models.linear import round_linears
 from bgr.models.numbers import NumberMarks
+from bgr.models.question_distance import QuestionDistance, question_vectors
 from bgr.models.ragged import Ragged, Rows
 from bgr.models.token_match import WAYS, Layout, TokenMarks, TokenMatch
 
@@ -62,6 +63,7 @@ class ExtractiveReaderConfig(PretrainedConfig):
         units: units that are printed after a number.
         dropout: dropout probability of these layers.
         question_tokens, fact_tokens: maximum length in tokens; longer questions and facts are truncated.
+        distance: whether it knows how unlike the training questions a question is.
     """
 
     model_type = "bgr-extractive-reader"
@@ -78,6 +80,7 @@ class ExtractiveReaderConfig(PretrainedConfig):
         dropout: float = 0.0,
         question_tokens: int = 64,
         fact_tokens: int = 64,
+        distance: bool = False,
         **kwargs: Any,
     ) -> None:
         if isinstance(encoder, dict):
@@ -92,6 +95,7 @@ class ExtractiveReaderConfig(PretrainedConfig):
         self.dropout = dropout
         self.question_tokens = question_tokens
         self.fact_tokens = fact_tokens
+        self.distance = distance
         super().__init__(**kwargs)
         if width % self.heads:
             raise ValueError(f"width is {width}, allowed: multiples of 64, or less than 128")
@@ -151,6 +155,7 @@ class ReaderScores:
         lengths: ``[f]`` tokens of each fact.
         question: ``[f]`` the question of each fact.
         case, names: as in `Evidence`.
+        distance: ``[q]`` how unlike the training questions a question is; 0 if that is not known.
     """
 
     kind: Tensor
@@ -174,6 +179,7 @@ class ReaderScores:
     question: Tensor
     case: Tensor
     names: Tensor
+    distance: Tensor
 
     def spans(self, begin: int, tokens: int) -> Tensor:
         """Logits of the spans of a fact whose first token is number `begin`: ``[tokens, tokens]``, from the row's token
@@ -229,6 +235,7 @@ class ExtractiveReaderModel(PreTrainedModel):
         )
         self.length = nn.Parameter(torch.zeros(LONGEST_SPAN))
         self.named = nn.Sequential(nn.Linear(NAME_WAYS + width, PAIR), nn.GELU(), nn.Linear(PAIR, 1))
+        self.distance = QuestionDistance(width=config.encoder.hidden_size) if config.distance else None
         nn.init.normal_(self.place.weight, std=0.3)
         nn.init.normal_(self.told.weight, std=0.5)
         nn.init.normal_(self.case.weight, std=0.5)
@@ -244,7 +251,8 @@ class ExtractiveReaderModel(PreTrainedModel):
         ``encoder.lower``."""
         layout = Layout.of(evidence.facts)
         there = evidence.facts >= 0
-        asked, told = self._states(questions), self._states(facts).select(evidence.facts[there])
+        encoded = self._encoded(questions)
+        asked, told = self._projected(encoded), self._projected(self._encoded(facts)).select(evidence.facts[there])
         sentences = Rows.cat([asked, told])
         states = self._marked(asked, told, sentences, layout, evidence)
         states = self.norm(attend_jointly(self.layers, Ragged(states, sentences.lengths), layout.question))
@@ -281,12 +289,27 @@ class ExtractiveReaderModel(PreTrainedModel):
             question=question,
             case=evidence.case,
             names=evidence.names,
+            distance=kind.new_zeros(count) if self.distance is None else self.distance(encoded),
         )
 
-    def _states(self, rows: Rows) -> Rows:
+    def question_vectors(self, questions: Rows) -> Tensor:
+        """``[q, d]``, by which `distance` tells questions apart."""
+        return question_vectors(self._encoded(questions))
+
+    def learn_distance(self, vectors: Tensor) -> None:
+        """From now on know how unlike some questions others are: ``[n, d]`` of `question_vectors`."""
+        self.config.distance = True
+        self.distance = QuestionDistance(width=vectors.shape[1])
+        self.distance.learn(vectors)
+        self.distance.to(self.device)
+
+    def _encoded(self, rows: Rows) -> Rows:
         states = self.encoder.upper(rows) if rows.flat.is_floating_point() else self.encoder(rows)
+        return replace(rows, flat=states.flat)
+
+    def _projected(self, encoded: Rows) -> Rows:
         words = self.encoder.bert.embeddings.word_embeddings.weight
-        return replace(rows, flat=self.project(states.flat, rows.ids, words))
+        return replace(encoded, flat=self.project(encoded.flat, encoded.ids, words))
 
     def _marked(self, asked: Rows, told: Rows, sentences: Rows, layout: Layout, evidence: Evidence) -> Tensor:
         """The states of all tokens with what the other sentences say of them, and the place of their fact."""

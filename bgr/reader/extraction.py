@@ -57,6 +57,7 @@ class Extracted:
         confidence: probability in [0, 1], not calibrated.
         support: positions of the facts that it comes from.
         spans: what was read: the answer, or the numbers that were compared.
+        distance: how unlike the training questions the question is; 0 if that is not known.
     """
 
     text: str | None
@@ -64,6 +65,7 @@ class Extracted:
     confidence: float
     support: tuple[int, ...] = ()
     spans: tuple[Span, ...] = ()
+    distance: float = 0.0
 
 
 NOTHING = Extracted(None, "none", 0.0)
@@ -75,11 +77,12 @@ def extract(scores: ReaderScores, texts: Sequence[FactTexts], config: Extractive
     found, facts = [], torch.bincount(scores.question, minlength=len(texts)).tolist()
     lengths, first, token = scores.lengths.tolist(), 0, 0
     asked, around = (part.split(scores.asked_lengths.tolist()) for part in (scores.asked, scores.asked_operator))
+    distances = scores.distance.tolist()
     for number, one in enumerate(texts):
         rows = slice(first, first + facts[number])
         tokens = slice(token, token + sum(lengths[rows]))
         reading = _Reading(scores, number, rows, tokens, lengths[rows], one, config, asked[number], around[number])
-        found.append(reading.answer())
+        found.append(replace(reading.answer(), distance=distances[number]))
         first, token = rows.stop, tokens.stop
     return found
 

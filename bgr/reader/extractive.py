@@ -43,13 +43,15 @@ LogOdds = Annotated[float, Field(ge=-100, le=100)]
 @dataclass(frozen=True)
 class Joint:
     """The probability that an answer from a retrieved graph is right: a logistic function of the log-odds of the
-    reader's confidence and of the completeness of the evidence, measured on dev."""
+    reader's confidence and of the completeness of the evidence, and of how unlike the training questions the question
+    is (`bgr.models.question_distance`), measured on dev."""
 
     __pydantic_config__ = STRICT
 
     reader: LogOdds
     completeness: LogOdds
     offset: LogOdds
+    distance: LogOdds = 0.0
 
 
 @with_config(STRICT)
@@ -93,11 +95,12 @@ class ExtractiveSettings:
     form: Literal["extractive"] = "extractive"
     format: int = FORMAT
 
-    def calibrated(self, confidence: float, completeness: float | None = None) -> float:
+    def calibrated(self, confidence: float, completeness: float | None = None, distance: float = 0.0) -> float:
         """The probability that an answer with this uncalibrated confidence is right."""
         if completeness is not None and self.joint is not None:
             joint = self.joint
-            return _sigmoid(joint.reader * logit(confidence) + joint.completeness * logit(completeness) + joint.offset)
+            known = joint.reader * logit(confidence) + joint.completeness * logit(completeness) + joint.offset
+            return _sigmoid(known + joint.distance * distance)
         alone = _sigmoid(self.slope * logit(confidence) + self.offset)
         return alone if completeness is None else alone * completeness
 
@@ -226,5 +229,5 @@ class ExtractiveReader:
             return ReaderAnswer(None, 0.0, truncated)
         order = item.graph.order()
         spans = tuple(Span(order[one.fact], one.start, one.end) for one in found.spans)
-        confidence = self.settings.calibrated(found.confidence, item.completeness)
+        confidence = self.settings.calibrated(found.confidence, item.completeness, found.distance)
         return ReaderAnswer(found.text, confidence, truncated, tuple(order[fact] for fact in found.support), spans)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ import torch
 from bgr.cli import main
 from bgr.data.reasongraphqa.io.dataset import read_split
 from bgr.errors import CheckpointError
+from bgr.models.batching import Sentences
 from bgr.models.extractive_reader import ExtractiveReaderConfig, ExtractiveReaderModel
 from bgr.reader.extractive import ExtractiveReader, ExtractiveSettings, Joint, logit
 from bgr.reader.loading import load_reader
@@ -54,6 +56,7 @@ def test_it_learns_to_point_and_is_exported_with_a_retriever(train, items, small
     # one at a time, in any order
     assert [reader.answer([item])[0].text for item in asked[::-1]] == [one.text for one in found[::-1]]
     assert reader.answer([ReaderInput(test[0].question, test[0].facts, test[0].graph.__class__())]) == [NOT_ANSWERABLE]
+    assert_farther(reader, test)
     out = tmp_path / "out"
     words = ["export", "--run", str(small_checkpoint), "--reader", str(folder), "--out", str(out)]
     assert main(words) == 0
@@ -64,6 +67,23 @@ def test_it_learns_to_point_and_is_exported_with_a_retriever(train, items, small
     assert main(ask) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["answer"] is None or record["spans"]
+
+
+def assert_farther(reader, examples):
+    """Other questions are farther from those of the training than the test's, and answers to them are believed less."""
+    asked = list(dict.fromkeys(example.question for example in examples))
+    others = ["Warum ist der Himmel abends rot?", "how many eggs go into the batter", "x = 3 * y + 7"]
+    rows = Sentences([*asked, *others], reader.tokenizer, max_tokens=64).take(range(len(asked) + len(others)))
+    with torch.inference_mode():
+        far = reader.model.distance(reader.model._encoded(rows.to(reader.device))).tolist()
+    assert min(far[len(asked) :]) > max(far[: len(asked)])
+    item = ReaderInput(others[0], examples[0].facts, examples[0].graph, completeness=0.5)
+    sure = []
+    for weight in (0.0, -0.01):
+        settings = replace(reader.settings, joint=Joint(0.1, 1.0, 0.0, distance=weight))
+        [found] = ExtractiveReader(reader.model, reader.tokenizer, settings, device=reader.device).answer([item])
+        sure.append(logit(found.confidence))
+    assert sure[0] - sure[1] == pytest.approx(0.01 * far[len(asked)], rel=1e-2)
 
 
 @pytest.mark.workflow
@@ -101,6 +121,8 @@ def test_the_result_is_the_mean_of_the_old_and_the_new_weights(train, tmp_path, 
     assert any(not torch.equal(weights, old[name]) for name, weights in found[0].items())
     for name, weights in old.items():
         assert torch.equal(found[1][name], weights), name
+        if name.startswith("distance."):  # measured with the weights that result
+            continue
         torch.testing.assert_close(found[0.25][name], 0.25 * weights + 0.75 * found[0][name])
 
 
@@ -128,6 +150,9 @@ def test_the_confidence_knows_of_missing_evidence():
     assert plain.calibrated(0.8, 0.25) == pytest.approx(0.25 * plain.calibrated(0.8))
     joint = ExtractiveSettings(joint=Joint(reader=1.5, completeness=0.5, offset=-0.2))
     assert logit(joint.calibrated(0.8, 0.3)) == pytest.approx(1.5 * logit(0.8) + 0.5 * logit(0.3) - 0.2)
+    assert joint.calibrated(0.8, 0.3, distance=9.0) == joint.calibrated(0.8, 0.3)  # not measured
+    far = ExtractiveSettings(joint=Joint(reader=1.5, completeness=0.5, offset=-0.2, distance=-0.1))
+    assert logit(far.calibrated(0.8, 0.3, distance=9.0)) == pytest.approx(logit(joint.calibrated(0.8, 0.3)) - 0.9)
     assert joint.calibrated(0.8) == pytest.approx(0.8)
     assert 0 <= joint.calibrated(0.0, 0.0) < joint.calibrated(1.0, 1.0) <= 1
 

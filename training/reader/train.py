@@ -33,6 +33,9 @@ GRAPHS = "graphs.jsonl"
 
 MAX_LOG_ODDS = 100.0
 
+MOST_MEASURED = 5_000
+"""Questions from which others are told apart."""
+
 
 def is_extractive(run: Run) -> bool:
     """Whether the config is that of an extractive reader, whose model has an encoder.
@@ -85,6 +88,7 @@ def train_extractive_reader(run: Run, retriever: Path | None = None) -> dict[str
     if cli is None or not first_process():
         return {}
     data: ReaderDataModule = cli.datamodule
+    cli.model.model.learn_distance(_question_vectors(cli.model, data))
     rows = _answers(cli.model, data)
     slope, offset = _calibration(rows)
     settings = ExtractiveSettings(slope, offset, data_hash=dataset_hash(run.data), recipe=recipe_of(run.data))
@@ -95,7 +99,7 @@ def train_extractive_reader(run: Run, retriever: Path | None = None) -> dict[str
         found = _answers(cli.model, data, graphs)
         told = [one for one in found if one.completeness is not None and one.answered]
         settings = replace(settings, joint=_joint(told))
-        sure = [settings.calibrated(one.confidence, one.completeness) for one in told]
+        sure = [settings.calibrated(one.confidence, one.completeness, one.distance) for one in told]
         metrics["retrieved_exact"] = _mean([one.right for one in found if one.answerable])
         metrics["retrieved_calibration_error"] = _error(sure, [one.right for one in told])
     settings = replace(settings, metrics={"dev": metrics})
@@ -113,6 +117,19 @@ class _Answered:
     answered: bool
     answerable: bool
     completeness: float | None = None
+    distance: float = 0.0
+
+
+@torch.inference_mode()
+def _question_vectors(module: ReaderModule, data: ReaderDataModule) -> torch.Tensor:
+    """Those of the first training questions of the dataset that the reader is for."""
+    asked = list(dict.fromkeys(one.question for one in data.with_statements() or data.splits["train"]))[:MOST_MEASURED]
+    found = []
+    for start in range(0, len(asked), data.dev_batch_size):
+        part = [data.questions.number[one] for one in asked[start : start + data.dev_batch_size]]
+        with autocast(module.model.device):
+            found.append(module.model.question_vectors(data.questions.take(part).to(module.model.device)).cpu())
+    return torch.cat(found)
 
 
 @torch.inference_mode()
@@ -133,7 +150,8 @@ def _answers(
                 right = example.answerable and answer_match(one.text, example.answer)
                 completeness = graphs[example.id].completeness if graphs else None
                 answered = one.text is not None
-                rows.append(_Answered(one.confidence, right, answered, example.answerable, completeness))
+                known = answered, example.answerable, completeness, one.distance
+                rows.append(_Answered(one.confidence, right, *known))
             bar.update(len(batch.examples))
     return rows
 
@@ -145,10 +163,14 @@ def _calibration(rows: Sequence[_Answered]) -> tuple[float, float]:
 
 
 def _joint(rows: Sequence[_Answered]) -> Joint | None:
-    """The same with the completeness of the evidence."""
-    fit = _logistic(
-        [[logit(one.confidence), logit(one.completeness or 0.0)] for one in rows], [one.right for one in rows]
-    )
+    """The same with the completeness of the evidence and, where it tells, the distance of the question."""
+    right = [one.right for one in rows]
+    known = [[logit(one.confidence), logit(one.completeness or 0.0)] for one in rows]
+    fit = _logistic([[*two, -one.distance] for two, one in zip(known, rows, strict=True)], right)
+    if fit is not None:
+        reader, completeness, near, offset = fit
+        return Joint(reader, completeness, offset, -near)
+    fit = _logistic(known, right)
     return None if fit is None else Joint(*fit)
 
 

@@ -90,6 +90,7 @@ def scores(
         lengths=torch.tensor(lengths),
         question=torch.zeros(2, dtype=torch.long),
         case=torch.tensor([one for fact, row in zip(FACTS, here.spans, strict=True) for one in cases(fact, row)]),
+        distance=torch.tensor([7.0]),
     )
 
 
@@ -271,7 +272,7 @@ def test_an_amount_is_what_its_fact_states(monkeypatch, fact, number, unit, text
 @pytest.mark.parametrize(("yes", "text"), [(HIGH, "yes"), (LOW, "no")])
 def test_yes_and_no(yes, text):
     found = answer("boolean", yes=yes, support=(HIGH, LOW))
-    assert (found.text, found.support) == (text, (0,))
+    assert (found.text, found.support, found.distance) == (text, (0,), 7.0)
     assert found.confidence > 0.99
 
 
