@@ -118,14 +118,19 @@ def _same_dimension(one: Amount, other: Amount, fact: str) -> bool:
     return bool(other.unit) and dimension(one.unit) == dimension(other.unit)
 
 
+def before_date(text: str) -> bool:
+    """Whether the end of a text says that a date or a year follows: *before*, *in*."""
+    return _BEFORE_DATE.search(text) is not None
+
+
 def _same_dates(question: str, one: Amount, other: Amount, fact: str) -> bool:
     """Whether both are dates or years, as the words before them say, and of the same: the question and the fact share a
     verb, or another word in small letters, as far as its first three."""
     if not (one.is_time and other.is_time):
         return False
-    dated = _BEFORE_DATE.search(question[: one.start]) and (other.date or _BEFORE_DATE.search(fact[: other.start]))
+    dated = before_date(question[: one.start]) and (other.date or before_date(fact[: other.start]))
     asked, told = ({word[:3] for word in _SMALL.findall(text) if word not in _PLAIN} for text in (question, fact))
-    return dated is not None and bool(asked & told)
+    return dated and bool(asked & told)
 
 
 def _distinct(question: str, facts: Sequence[str]) -> dict[int, Amount]:

@@ -18,7 +18,8 @@ from torch import Tensor
 from bgr.models.extractive_reader import KINDS, OPERATORS, ExtractiveReaderConfig, ReaderScores
 from bgr.reader.amounts import Amount, amount_at, bounds, common_sizes, compared, is_within, of_one_kind
 from bgr.reader.asked_kind import compares_another_kind, may_be_asked, may_be_compared
-from bgr.reader.comparisons import MAX_COMPARED, compare_named, verify_stated, wants_most
+from bgr.reader.comparisons import MAX_COMPARED, Comparison, compare_named, verify_stated, wants_most
+from bgr.reader.counting import count_stated
 from bgr.reader.evidence import FactTexts, Spans
 from bgr.reader.question_words import asks_yes_or_no, comparison, says, whole_words
 
@@ -138,10 +139,12 @@ class _Reading:
         if KINDS[order[0]] != "choice" or asks_yes_or_no(self.question):  # the model does not know it as one
             named = compare_named(self.question, self.facts)
             if named is not None:
-                spans = tuple(Span(n, one.start, one.end) for n, one in zip(named.facts, named.amounts, strict=True))
-                return Extracted(named.text, "choice", 1.0, tuple(sorted(named.facts)), spans)
+                return Extracted(named.text, "choice", 1.0, tuple(sorted(named.facts)), _spans(named))
             if compares_another_kind(self.question, self.facts):
                 return NOTHING
+        counted = None if KINDS[order[0]] == "none" else count_stated(self.question, self.facts)
+        if counted is not None:
+            return Extracted(counted.text, "count", 1.0, counted.facts, _spans(counted))
         for number in order:
             found = ways[KINDS[number]]()
             if found is not None and (found.text or found.kind == "none"):
@@ -272,10 +275,8 @@ class _Reading:
         yes = self.yes >= 0.5
         stated = verify_stated(self.question, self.facts)
         if stated is not None:
-            [fact], [amount] = stated.facts, stated.amounts
-            spans = (Span(fact, amount.start, amount.end),)
             sure = self.yes if stated.text == "yes" else 1 - self.yes
-            return Extracted(stated.text, "verify", sure, (fact,), spans)
+            return Extracted(stated.text, "verify", sure, stated.facts, _spans(stated))
         support = tuple(n for n, chance in enumerate(self.support) if chance >= 0.5)
         return Extracted("yes" if yes else "no", "boolean", self.yes if yes else 1 - self.yes, support)
 
@@ -360,6 +361,10 @@ class _Reading:
         chosen = int(chances.argmax())
         best = max(range(len(self.support)), key=self.support.__getitem__)
         return Extracted(self.config.labels[chosen], "label", float(chances[chosen]), (best,))
+
+
+def _spans(found: Comparison) -> tuple[Span, ...]:
+    return tuple(Span(fact, one.start, one.end) for fact, one in zip(found.facts, found.amounts, strict=True))
 
 
 def _read(text: str, spans: Spans) -> str:

@@ -52,6 +52,7 @@ _SPELLED = re.compile(
     rf"|(?-i:({'|'.join(_LONGEST_FIRST)})( and a half)?(?=[ -](?:{'|'.join(_COUNTED.split())})\b)))",
     re.IGNORECASE,
 )
+_IN_WORDS = re.compile(rf"\b(?!one\b)(?a:{'|'.join(_LONGEST_FIRST)})\b(?= (?-i:[a-z]))", re.IGNORECASE)
 _MINUS = re.compile(r"\bminus $", re.IGNORECASE)
 _BEFORE_CHRIST = re.compile(r" ?(?:BCE?\b|B\.C\.)")
 _AND = re.compile(r",? (?:and )?")
@@ -90,6 +91,12 @@ def find_quantities(text: str) -> list[Quantity]:
             plain = match[0].replace(",", "").replace("−", "-")
             found.append(Quantity(match.start(), match.end(), float(plain), plain))
     return sorted(found, key=lambda quantity: quantity.start)
+
+
+def spelled_as_digits(text: str) -> str:
+    """The text with its numbers in words from two on as digits, before another word: *ten levers*. They are as long as
+    the words, so that places in the text stay the same."""
+    return _IN_WORDS.sub(lambda match: str(_WORDS.index(match[0].lower()) + 1).rjust(len(match[0])), text)
 
 
 def has_quantity(text: str) -> bool:

@@ -102,6 +102,25 @@ def test_without_a_program_a_number_with_another_word_is_a_span(answer, kind):
     assert target_of(one, one.graph, lambda *_: ()).kind == kind
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "support"),
+    [
+        ("How many of Moor's lamps are over 60 cm high?", "2", {1, 2}),
+        ("How many of Moor's lamps are over 70 cm high?", "2", None),  # one of them
+        ("How many of Moor's lamps stand in Oskar?", "2", {0, 1}),
+        ("How many of Moor's lamps stand in Arden?", "2", None),  # no two
+        ("How many of Moor's 3 lamps stand in Oskar?", "2", None),  # the number may be a condition
+        ("How many of Moor's tall lamps stand in Oskar?", "2", None),  # tall or in Oskar?
+    ],
+)
+def test_without_a_program_the_ends_that_are_as_the_question_wants_are_counted(question, answer, support):
+    texts = ("Om stands in Oskar, 40 cm high.", "Ur is in Oskar and tall: 70 cm.", "Es is in Arden and tall: 80 cm.")
+    graph = EvidenceGraph([(ROOT, node) for node in range(3)])
+    one = Example("e", question, texts, graph, answer, (), "count")
+    target = target_of(one, graph, lambda _, node: [])
+    assert (target and target.support) == support
+
+
 def test_a_count_names_one_fact_for_each_entity():
     program = step("Find", "L"), step("Relate", "cast member", "backward"), step("Count")
     target = found(example("2", *program, kind="count"))

@@ -23,8 +23,9 @@ from bgr.models.extractive_reader import OPERATORS
 from bgr.models.numbers import compare
 from bgr.reader.amounts import amounts, common_sizes
 from bgr.reader.comparisons import compared_amounts, wants_most
-from bgr.reader.question_words import says
-from bgr.utils.quantities import Quantity, find_quantities, scaled_quantities
+from bgr.reader.counting import count_stated
+from bgr.reader.question_words import says, whole_words
+from bgr.utils.quantities import Quantity, find_quantities, scaled_quantities, spelled_as_digits
 
 StatementsOf = Callable[[Example, int], Sequence[Fact]]
 """The statements of a sample's candidate; empty if they are unknown."""
@@ -33,6 +34,9 @@ MOST = {"greater": True, "largest": True, "less": False, "smallest": False}
 """What the last input of a step that selects says."""
 
 TOLERANCE = 1e-6
+
+SHORTEST = 4
+"""Letters of a word by which facts that count are told from others."""
 
 Found = dict[str, frozenset[int]]
 """Entities, each with the facts in which a step found it."""
@@ -268,13 +272,14 @@ def _choice(
 def _of_leaves(example: Example, texts: Sequence[str], leaves: Sequence[int]) -> Target | None:
     """What to read in evidence with several ends whose statements are unknown.
 
-    A count is that of the ends, if the answer is their number. A comparison is one of the ends, if each states one
-    amount and the answer stands in the one that the words of the question ask for. Any other answer is a span: two
-    conditions on one thing also have two ends.
+    A count is that of the ends, if the answer is their number, or of those that are as the question wants
+    (`_wanted`). A comparison is one of the ends, if each states one amount and the answer stands in the one that the
+    words of the question ask for. Any other answer is a span: two conditions on one thing also have two ends.
     """
     spans = tuple(_occurrences(texts, example.answer))
     if example.type == "count":
-        return Target("count", support=frozenset(leaves)) if example.answer == str(len(leaves)) else None
+        counted = frozenset(leaves) if example.answer == str(len(leaves)) else _wanted(example, texts, leaves)
+        return Target("count", support=counted) if counted else None
     stated = compared_amounts(example.question, [texts[leaf] for leaf in leaves])
     sizes = common_sizes(stated) if stated else None
     most = wants_most(example.question, stated) if stated else None
@@ -290,6 +295,22 @@ def _of_leaves(example: Example, texts: Sequence[str], leaves: Sequence[int]) ->
             ]
             return Target("choice", named, tuple(quantities), most=most, support=frozenset(leaves))
     return Target("span", spans=spans, support=_facts_of(spans)) if spans else None
+
+
+def _wanted(example: Example, texts: Sequence[str], leaves: Sequence[int]) -> frozenset[int] | None:
+    """The ends that a question counts: those with an amount as it wants it or, if it has no number, with a word of the
+    question that the others lack, such as the name of a maker. ``None`` unless they are as many as the answer says, and
+    no others are."""
+    stated = count_stated(example.question, texts)
+    if stated is not None:
+        return frozenset(stated.facts) if stated.text == example.answer else None
+    if any(letter.isdigit() for letter in spelled_as_digits(example.question)):
+        return None
+    words = [set(whole_words(texts[leaf]).split()) for leaf in leaves]
+    asked = [word for word in whole_words(example.question).split() if len(word) >= SHORTEST]
+    groups = {frozenset(leaf for leaf, there in zip(leaves, words, strict=True) if word in there) for word in asked}
+    found = [group for group in groups if str(len(group)) == example.answer]
+    return found[0] if len(found) == 1 else None
 
 
 def counted_facts(
