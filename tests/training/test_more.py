@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,8 @@ from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from tests.training.test_pool import Near
 from training.data_module import BgrDataModule
-from training.reader.data import ReaderDataModule
+from training.reader.data import NEAREST, ReaderDataModule
+from training.reader.retrieved import alike
 
 
 @pytest.fixture
@@ -54,6 +56,27 @@ def test_a_reader_learns_what_their_text_shows(toy_data, more):
     added = {one.question for one in data.splits["train"] if one.id in data.from_more}
     assert added == {"Where is lamp 1?", "Who made lamp 1?"}  # one fact does not show what four lamps there are
     assert [one.question for one in data.first_asked(1)] == [data.splits["train"][0].question, "Where is lamp 1?"]
+
+
+def test_a_reader_also_gets_other_facts_about_the_same_thing(toy_data, more):
+    data = ReaderDataModule(str(toy_data), more=str(more), noise=0.0, hasty=0.0, withheld=0.0, swapped=1.0)
+    data.setup()
+    where, who = (one for one in data.splits["train"] if one.id in data.from_more)
+    for seed in range(20):
+        example, graph, target = data._noised(where, random.Random(seed))
+        assert (example.question, target.kind) == (where.question, "none")
+        assert len(graph.nodes) == 1
+        assert graph.nodes[0] != 1
+    who = replace(who, facts=(*who.facts, *(f"Boat {n} lies in port {n}." for n in range(40))))
+    wrong = [data._noised(who, random.Random(seed)) for seed in range(40)]
+    assert all(target.kind == "none" for *_, target in wrong)
+    near = set(alike(who.question, who.facts, range(44))[:NEAREST])
+    assert {0, 1, 2, 3} <= near
+    assert 16 <= sum(near.issuperset(graph.nodes) for _, graph, _ in wrong) <= 28
+    data.swapped = 0.0
+    assert data._noised(where, random.Random(0))[1:] == (where.graph, data.target(where, where.graph))
+    count = replace(where, type="count")
+    assert not data._needs_all(count)
 
 
 def test_a_folder_that_is_no_dataset_is_told(toy_data, tmp_path):

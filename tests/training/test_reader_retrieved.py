@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bgr.data.kb.schema import Fact
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from training.reader.retrieved import another, beside, with_more, without
+from training.reader.retrieved import alike, another, beside, with_more, without
 
 
 def test_what_followed_a_lost_fact_follows_what_was_before_it():
@@ -54,3 +54,10 @@ def test_a_fact_that_says_something_else_is_about_the_same_thing_and_no_other():
     graph = EvidenceGraph([(ROOT, 0), (0, 5)])
     assert {beside(0, graph, told, random.Random(seed)) for seed in range(20)} == {1}
     assert beside(0, graph, [told[0], told[4]], random.Random(0)) is None
+
+
+def test_facts_with_rare_words_of_a_text_are_alike():
+    facts = ("The Om is long.", "The Ur is long.", "Om was built by Lee.", "Lee was born in Es.", "The Ar is wide.")
+    assert alike("Who built the Om?", facts, range(5)) == [2, 0, 1, 4, 3]
+    assert alike("Who built the Om?", facts, [3, 1]) == [1, 3]
+    assert alike("", facts, [4, 3]) == [3, 4]

@@ -19,7 +19,7 @@ from bgr.models.extractive_reader import Evidence
 from bgr.reader.evidence import EvidenceTexts, FactTexts, Told, evidence_batch
 from training.data_module import BgrDataModule
 from training.questions.unanswerable import can_withhold
-from training.reader.retrieved import Retrieved, another, beside, with_more, without
+from training.reader.retrieved import Retrieved, alike, another, beside, with_more, without
 from training.reader.targets import NOTHING, Target, target_of
 from training.run import at_least, share
 
@@ -31,6 +31,12 @@ MOST_WRONG = 4
 
 VARIANTS = 2
 """Other spellings of each question."""
+
+NEAREST = 6
+"""Facts that share the most words with a question without an answer. Half of the wrong graphs are made of them."""
+
+NEXT = 3
+"""Facts that share the most words with a needed one, which stand in for it where statements are unknown."""
 
 FEWEST = 2
 """Answers of a list, and units, that fewer questions have are not learned."""
@@ -206,15 +212,28 @@ class ReaderDataModule(BgrDataModule):
             graph = self._with_noise(example, EvidenceGraph([(ROOT, other.fact)]), draw)
             return replace(example, question=other.question), graph, NOTHING
         graph = self._graph(example, draw)
-        if len(graph.nodes) > 1 and can_withhold(example) and draw.random() < self.without:
+        if len(graph.nodes) > 1 and self._needs_all(example) and draw.random() < self.without:
             return example, without(graph, draw.choice(graph.nodes)), NOTHING
-        if can_withhold(example) and draw.random() < self.swapped:
+        if self._needs_all(example) and draw.random() < self.swapped:
             lost = draw.choice(graph.nodes)
-            told = [self.statements(example, n) for n in range(len(example.facts))]
-            instead = draw.choice((another, beside))(lost, graph, told, draw)
+            instead = self._instead(example, lost, graph, draw)
             if instead is not None:
                 return example, graph.relabel({n: instead if n == lost else n for n in graph.nodes}), NOTHING
         return self._row(example, self._with_noise(example, graph, draw) if example.answerable else graph)
+
+    def _needs_all(self, example: Example) -> bool:
+        """Whether a graph without one of its facts has no answer, and does not look as if it had. Of `more`, whose
+        programs are unknown, a count or a choice of fewer facts would."""
+        return can_withhold(example) or (example.id in self.from_more and example.type in ("query", "boolean"))
+
+    def _instead(self, example: Example, lost: int, graph: EvidenceGraph, draw: random.Random) -> int | None:
+        """A candidate in place of a needed fact, with which there is no answer; ``None`` if there is none."""
+        if example.id in self.from_more:
+            others = sorted(set(range(len(example.facts))) - set(graph.nodes))
+            nearest = alike(example.facts[lost], example.facts, others)[:NEXT]
+            return draw.choice(nearest) if nearest else None
+        told = [self.statements(example, n) for n in range(len(example.facts))]
+        return draw.choice((another, beside))(lost, graph, told, draw)
 
     def _with_noise(self, example: Example, graph: EvidenceGraph, draw: random.Random) -> EvidenceGraph:
         """The graph, sometimes with further facts."""
@@ -224,7 +243,10 @@ class ReaderDataModule(BgrDataModule):
     def _graph(self, example: Example, draw: random.Random) -> EvidenceGraph:
         if example.answerable or not example.facts:
             return example.graph
-        nodes = draw.sample(range(len(example.facts)), min(len(example.facts), draw.randint(1, MOST_WRONG)))
+        facts: Sequence[int] = range(len(example.facts))
+        if draw.random() < 0.5:
+            facts = alike(example.question, example.facts, facts)[:NEAREST]
+        nodes = draw.sample(facts, min(len(facts), draw.randint(1, MOST_WRONG)))
         edges = [(draw.choice([ROOT, *nodes[:place]]), node) for place, node in enumerate(nodes)]
         return EvidenceGraph(edges)
 

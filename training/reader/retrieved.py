@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from bgr.data.kb.schema import Fact
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.pipeline import BgrPipeline
+from bgr.reader.question_words import whole_words
 from bgr.retrievers.base import Query
 from bgr.utils.atomic_io import new_file
 from bgr.utils.progress import progress_bar
@@ -94,6 +96,16 @@ def with_more(graph: EvidenceGraph, others: Sequence[int], most: int, draw: rand
     """The graph with one to `most` of the other facts, each after the question or a fact of the graph."""
     added = draw.sample(others, min(len(others), draw.randint(1, most)))
     return EvidenceGraph([*graph.edges, *((draw.choice([ROOT, *graph.nodes]), node) for node in added)])
+
+
+def alike(text: str, facts: Sequence[str], others: Sequence[int]) -> list[int]:
+    """Some of the facts by the words that they share with a text, those with the rarest words first."""
+    words = [set(whole_words(fact).split()) for fact in facts]
+    count = Counter(word for one in words for word in one)
+    asked = set(whole_words(text).split())
+    # sorted, since the order of a set changes the last digits of a sum
+    shared = {fact: sum(sorted(1 / count[word] for word in words[fact] & asked)) for fact in others}
+    return sorted(others, key=lambda fact: (-shared[fact], fact))
 
 
 def another(fact: int, graph: EvidenceGraph, statements: Sequence[Sequence[Fact]], draw: random.Random) -> int | None:
