@@ -121,7 +121,7 @@ class BuildOptions(Options):
             0).
         parts: for each training question, add at most N that ask for a part of it (for what it describes, or the same
             about the name of that), and N that join a part of it with a part of another, as far as Atlas has words.
-        by_hand: also add each training question that the package has in words by hand, which are 2,100 of
+        by_hand: also add each training question that the package has in words by hand, which are 4,500 of
             `bgr atlas --full --questions 106000`.
         joined_probability: probability that a fact is joined with one or two others in a sentence.
         mixture: shares of distractors that (a) are similar to the question, (b) have the same head, (c) are random

@@ -1,7 +1,7 @@
 """Training questions worded by hand: further questions with the programs, candidates and evidence of those of Atlas.
 
 The templates of Atlas have many words but few ways to leave words out. `bgr/data/atlas/wordings.jsonl` has questions of
-`bgr atlas --full --questions 106000` that were worded from their programs alone, in seven different voices.
+`bgr atlas --full --questions 106000` that were worded from their programs alone, in fifteen different voices.
 """
 
 from __future__ import annotations
@@ -29,5 +29,5 @@ def worded_by_hand(examples: Iterable[Example]) -> list[Example]:
     asked = ((one, wordings.get(program_form(one.program, one.id))) for one in examples if one.answerable)
     found = [replace(one, id=f"{one.id}-by-hand", question=words) for one, words in asked if words is not None]
     if not found:
-        raise DataError("by hand: no training question was worded by hand, as 2,100 of `bgr atlas --full` are")
+        raise DataError("by hand: no training question was worded by hand, as 4,500 of `bgr atlas --full` are")
     return found
