@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from bgr.reader.amounts import Amount, amounts, bounds, compared, dimension, is_within
 from bgr.reader.comparisons import Comparison, before_date
-from bgr.reader.question_words import comparison
+from bgr.reader.question_words import asks_yes_or_no, comparison
 from bgr.utils.quantities import spelled_as_digits
 
-_COUNTS = re.compile(r"\b(?:how many|count)\b|\bnumber of\b", re.IGNORECASE)
+_COUNTS = re.compile(r"\bhow many\b|^\W*count\b|\bnumber of\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
 _STEM = 4
 """Letters by which *lever* and *levers* are the same word."""
@@ -28,7 +28,7 @@ def count_stated(question: str, facts: Sequence[str]) -> Comparison | None:
     with a number of which it is not said what it is, leaves it open; so do equal dates, which may be of one thing.
     """
     counts = _COUNTS.search(question)
-    if counts is None:
+    if counts is None or asks_yes_or_no(question):
         return None
     question = spelled_as_digits(question)
     found = [one for one in amounts(question) if one.start > counts.end()]

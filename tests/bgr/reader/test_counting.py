@@ -35,6 +35,7 @@ def test_the_facts_that_fit_are_counted(question, facts, answer, counted):
     ("question", "facts"),
     [
         ("Which of the towers is over 90 metres high?", TOWERS),  # not a count
+        ("Is the number of towers over 90 metres?", TOWERS),  # nor this
         ("How many towers did Moor build?", TOWERS),  # no condition
         ("How many towers are 90 metres high?", TOWERS),  # not a bound
         ("How many towers are over 90 metres high and under 100 metres?", TOWERS),  # two of them
