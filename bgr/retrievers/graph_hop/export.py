@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -33,13 +33,11 @@ def export(options: ExportOptions) -> Path:
 
     Raises:
         DataError: the reader's folder holds no reader, or the new folder exists.
-        CheckpointError: the run or the reader lacks a file or its weights do not fit, the metrics belong to other
-            data, or the encoder cannot be named.
+        CheckpointError: the run or the reader lacks a file or its weights do not fit, a file has no metrics, or those
+            of a split that another one has, or the encoder cannot be named.
     """
     settings = Settings.load(options.run)
-    if options.metrics is not None:
-        metrics = _test_metrics(options.metrics, settings)
-        settings = replace(settings, metrics={**settings.metrics, **metrics})
+    settings = replace(settings, metrics={**settings.metrics, **_test_metrics(options.metrics, settings.data_hash)})
     models = {direction: load_retriever(options.run, direction) for direction in DIRECTIONS}
     tokenizer = load_tokenizer(options.run)
     if options.reader is None:
@@ -103,16 +101,22 @@ def _unused(tokenizer: Any) -> Any:
     return tokenizer
 
 
-def _test_metrics(path: Path, settings: Settings) -> dict[str, Any]:
-    record = read_json(path)
-    try:
-        found, split = record["about"]["data_hash"], str(record["about"]["split"])
-        systems = {str(name): dict(parts["all"]) for name, parts in record["systems"].items()}
-    except (KeyError, TypeError, AttributeError):
-        raise CheckpointError(f"{path}: not a metrics.json of bgr evaluate") from None
-    if found != settings.data_hash:
-        raise CheckpointError(f"{path}: measured on data {found}, the checkpoint was trained on {settings.data_hash}")
-    return {split: systems}
+def _test_metrics(paths: Sequence[Path], data_hash: str) -> dict[str, dict[str, Any]]:
+    """The metrics by split, whose name has that of the data unless the checkpoint was trained on them."""
+    metrics: dict[str, dict[str, Any]] = {}
+    for path in paths:
+        record = read_json(path)
+        try:
+            about = record["about"]
+            found, split, data = about["data_hash"], str(about["split"]), Path(about["data"]).name
+            systems = {str(name): dict(parts["all"]) for name, parts in record["systems"].items()}
+        except (KeyError, TypeError, AttributeError):
+            raise CheckpointError(f"{path}: not a metrics.json of bgr evaluate") from None
+        name = split if found == data_hash else f"{split} of {data}"
+        if name in metrics:
+            raise CheckpointError(f"{path}: another file has metrics of {name}, too")
+        metrics[name] = systems
+    return metrics
 
 
 def model_card(
@@ -161,7 +165,7 @@ def model_card(
         *_metrics_table(settings.metrics),
         "",
         "GM, GS: exact and structural graph match; F1 of the evidence set. Means over questions.",
-        "Trained on generated English questions over the facts of one knowledge base; other text is out of its domain.",
+        "What is asked in other words than in the data it was trained on, or about other things, is found less often.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -177,7 +181,8 @@ def _metrics_table(metrics: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> li
         for name, row in systems.items():
             if "gm" in row:
                 cells = " | ".join(f"{row[key]:.3f}" if key in row else "" for key in ("gm", "gs", "f1"))
-                rows.append(f"| {split} | {name} | {cells} |")
+                count = f", n = {row['n']:,}" if "n" in row else ""
+                rows.append(f"| {split}{count} | {name} | {cells} |")
     return rows
 
 

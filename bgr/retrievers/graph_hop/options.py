@@ -33,7 +33,8 @@ class ExportOptions(Options):
         half: store the weights in fp16, at half the size.
         without_encoder: store the name and hash of the packaged encoder in place of its weights; whoever loads the
             checkpoint needs the package (bgr[offline]).
-        metrics: metrics.json of `bgr evaluate`, for the model card.
+        metrics: files metrics.json of `bgr evaluate`, for the model card; those of other data than the run was trained
+            on get the name of their folder.
         overwrite: replace the folder if it exists.
     """
 
@@ -42,7 +43,7 @@ class ExportOptions(Options):
     reader: Folder | None = None
     half: bool = False
     without_encoder: bool = False
-    metrics: File | None = None
+    metrics: tuple[File, ...] = ()
     overwrite: bool = False
 
 
