@@ -142,9 +142,6 @@ class _Reading:
                 return Extracted(named.text, "choice", 1.0, tuple(sorted(named.facts)), _spans(named))
             if compares_another_kind(self.question, self.facts):
                 return NOTHING
-        counted = None if KINDS[order[0]] == "none" else count_stated(self.question, self.facts)
-        if counted is not None:
-            return Extracted(counted.text, "count", 1.0, counted.facts, _spans(counted))
         for number in order:
             found = ways[KINDS[number]]()
             if found is not None and (found.text or found.kind == "none"):
@@ -281,7 +278,11 @@ class _Reading:
         return Extracted("yes" if yes else "no", "boolean", self.yes if yes else 1 - self.yes, support)
 
     def _count(self) -> Extracted | None:
-        """How many different names the facts that count have, each its own: a film that two facts state is one."""
+        """How many different names the facts that count have, each its own: a film that two facts state is one. Where the
+        question wants an amount that they state, as many as have it."""
+        stated = count_stated(self.question, self.facts)
+        if stated is not None:
+            return Extracted(stated.text, "count", 1.0, stated.facts, _spans(stated))
         support = tuple(n for n, chance in enumerate(self.support) if chance >= 0.5)
         if not support:
             return None
