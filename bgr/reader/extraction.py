@@ -278,8 +278,8 @@ class _Reading:
         return Extracted("yes" if yes else "no", "boolean", self.yes if yes else 1 - self.yes, support)
 
     def _count(self) -> Extracted | None:
-        """How many different names the facts that count have, each its own: a film that two facts state is one. Where the
-        question wants an amount that they state, as many as have it."""
+        """How many different names the facts that count have, each its own: a film that two facts state is one. Where
+        the question wants an amount that they state, as many as have it."""
         stated = count_stated(self.question, self.facts)
         if stated is not None:
             return Extracted(stated.text, "count", 1.0, stated.facts, _spans(stated))
