@@ -192,6 +192,11 @@ def dimension(unit: str) -> str:
     return _NAMED[unit].dimension if unit else ""
 
 
+def same_dimension(one: Amount, other: Amount) -> bool:
+    """Whether both have a unit, and of the same dimension."""
+    return bool(one.unit and other.unit) and dimension(one.unit) == dimension(other.unit)
+
+
 def common_sizes(found: Sequence[Amount]) -> list[float] | None:
     """The sizes in one unit, that of the dimension if there are several; ``None`` if these are of two dimensions."""
     units = {one.unit for one in found} - {""}

@@ -10,9 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
-from bgr.reader.amounts import Amount, amounts, bounds, common_sizes, compared, dimension, is_within, main_dimension
+from bgr.reader.amounts import (
+    Amount,
+    amounts,
+    bounds,
+    common_sizes,
+    compared,
+    dimension,
+    is_within,
+    main_dimension,
+    same_dimension,
+)
 from bgr.reader.asked_kind import may_be_compared
 from bgr.reader.question_words import asks_for_most, asks_yes_or_no, comparison
 from bgr.utils.quantities import MONTHS
@@ -99,8 +108,12 @@ def verify_stated(question: str, facts: Sequence[str]) -> Comparison | None:
     ends = bounds(question, place)
     if ends is None and (said[-1] in _EQUAL or any(one not in _EQUAL for one in said[:-1])):
         return None
-    alike = _same_dimension if place.unit else partial(_same_dates, question)
-    stated = [(n, one) for n, fact in enumerate(facts) for one in amounts(fact) if alike(place, one, fact)]
+    stated = [
+        (n, one)
+        for n, fact in enumerate(facts)
+        for one in amounts(fact)
+        if (same_dimension(place, one) if place.unit else _same_dates(question, place, one, fact))
+    ]
     if not stated or any(compared(one, stated[0][1]) != "=" for _, one in stated):
         return None
     number, value = stated[0]
@@ -112,10 +125,6 @@ def verify_stated(question: str, facts: Sequence[str]) -> Comparison | None:
             return None  # 1969 is neither before nor after May 1969
         yes = order in (said[-1] or "")
     return Comparison("yes" if yes else "no", (number,), (value,))
-
-
-def _same_dimension(one: Amount, other: Amount, fact: str) -> bool:
-    return bool(other.unit) and dimension(one.unit) == dimension(other.unit)
 
 
 def before_date(text: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bgr.reader.amounts import Amount, amounts, bounds, compared, dimension, is_within
+from bgr.reader.amounts import Amount, amounts, bounds, compared, is_within, same_dimension
 from bgr.reader.comparisons import Comparison, before_date
 from bgr.reader.question_words import asks_yes_or_no, comparison
 from bgr.utils.quantities import spelled_as_digits
@@ -39,12 +39,13 @@ def count_stated(question: str, facts: Sequence[str]) -> Comparison | None:
     [place] = asked
     first = ends[0] if ends else place
     dated = not place.unit and place.is_time and before_date(question[: first.start])
+    named = not place.unit and not dated  # by the next word: 15 levers
     stated: dict[int, Amount] = {}
     for number, fact in enumerate(facts):
-        fact = fact if place.unit or dated else spelled_as_digits(fact)
+        fact = spelled_as_digits(fact) if named else fact
         there = amounts(fact)
         alike = [one for one in there if _is_alike(one, fact, place, question, dated)]
-        if len(alike) > 1 or (not place.unit and not dated and _unexplained(there, alike)):
+        if len(alike) > 1 or (named and _unexplained(there, alike)):
             return None
         if alike:
             stated[number] = alike[0]
@@ -65,7 +66,7 @@ def _operator(question: str, place: Amount) -> str | None:
 
 def _is_alike(one: Amount, fact: str, place: Amount, question: str, dated: bool) -> bool:
     if place.unit:
-        return bool(one.unit) and dimension(one.unit) == dimension(place.unit)
+        return same_dimension(one, place)
     if dated:
         return one.is_time
     return not one.unit and bool(_next_stems(question, place.end, 1) & _next_stems(fact, one.end, 2))

@@ -243,10 +243,10 @@ class ReaderDataModule(BgrDataModule):
     def _graph(self, example: Example, draw: random.Random) -> EvidenceGraph:
         if example.answerable or not example.facts:
             return example.graph
-        facts: Sequence[int] = range(len(example.facts))
+        places: Sequence[int] = range(len(example.facts))
         if draw.random() < 0.5:
-            facts = alike(example.question, example.facts, facts)[:NEAREST]
-        nodes = draw.sample(facts, min(len(facts), draw.randint(1, MOST_WRONG)))
+            places = alike(example.question, example.facts, places)[:NEAREST]
+        nodes = draw.sample(places, min(len(places), draw.randint(1, MOST_WRONG)))
         edges = [(draw.choice([ROOT, *nodes[:place]]), node) for place, node in enumerate(nodes)]
         return EvidenceGraph(edges)
 

@@ -33,8 +33,8 @@ GRAPHS = "graphs.jsonl"
 
 MAX_LOG_ODDS = 100.0
 
-MOST_MEASURED = 5_000
-"""Questions from which others are told apart."""
+MAX_KNOWN = 5_000
+"""Maximum number of training questions from which the distance of others is measured."""
 
 
 def is_extractive(run: Run) -> bool:
@@ -122,11 +122,12 @@ class _Answered:
 
 @torch.inference_mode()
 def _question_vectors(module: ReaderModule, data: ReaderDataModule) -> torch.Tensor:
-    """Those of the first training questions of the dataset that the reader is for."""
-    asked = list(dict.fromkeys(one.question for one in data.with_statements() or data.splits["train"]))[:MOST_MEASURED]
+    """The vectors of the first training questions of the dataset that the reader is for."""
+    examples = data.with_statements() or data.splits["train"]
+    questions = list(dict.fromkeys(example.question for example in examples))[:MAX_KNOWN]
     found = []
-    for start in range(0, len(asked), data.dev_batch_size):
-        part = [data.questions.number[one] for one in asked[start : start + data.dev_batch_size]]
+    for start in range(0, len(questions), data.dev_batch_size):
+        part = [data.questions.number[one] for one in questions[start : start + data.dev_batch_size]]
         with autocast(module.model.device):
             found.append(module.model.question_vectors(data.questions.take(part).to(module.model.device)).cpu())
     return torch.cat(found)
@@ -149,9 +150,8 @@ def _answers(
                     continue  # nobody knows whether it is right
                 right = example.answerable and answer_match(one.text, example.answer)
                 completeness = graphs[example.id].completeness if graphs else None
-                answered = one.text is not None
-                known = answered, example.answerable, completeness, one.distance
-                rows.append(_Answered(one.confidence, right, *known))
+                answered, answerable = one.text is not None, example.answerable
+                rows.append(_Answered(one.confidence, right, answered, answerable, completeness, one.distance))
             bar.update(len(batch.examples))
     return rows
 
