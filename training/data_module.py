@@ -96,7 +96,8 @@ class BgrDataModule(LightningDataModule):
         hasty: share of the questions of an epoch with another spelling: a typing mistake, no question mark, lower case.
         more: another dataset folder, whose training questions are learned from as well, with their own candidates and
             random ones: what is made of statements is made of those of `folder`. Its dev questions count with the
-            others when weights and settings are chosen.
+            others when the best weights and the threshold of each direction are chosen; the settings of the pair, and
+            when it refuses, are chosen on `folder`.
         limit: number of training questions of `folder`; 0 for all.
         dev_limit: number of dev questions of `folder`; 0 for all.
         workers: processes that make batches ahead; by default none on a CPU, and on a GPU the cores that are free
@@ -221,6 +222,10 @@ class BgrDataModule(LightningDataModule):
     def with_statements(self) -> list[Example]:
         """The training questions whose facts are those of `folder`."""
         return [one for one in self.splits["train"] if one.id not in self.from_more]
+
+    def own_dev(self) -> list[Example]:
+        """The dev questions of `folder`."""
+        return [one for one in self.splits["dev"] if one.id not in self.from_more]
 
     @property
     def _database(self) -> str:

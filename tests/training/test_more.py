@@ -14,6 +14,7 @@ from tests.training.test_pool import Near
 from training.data_module import BgrDataModule
 from training.reader.data import NEAREST, ReaderDataModule
 from training.reader.retrieved import alike
+from training.retriever.calibrate import calibrated
 
 
 @pytest.fixture
@@ -42,12 +43,27 @@ def test_its_questions_are_learned_with_their_own_candidates(toy_data, more, tok
     assert sum(one.id in data.from_more for one in dev) == 3
     data.setup()
     assert data.splits["dev"] == dev
+    assert data.own_dev() == [one for one in dev if not one.id.startswith("more: ")]
     # what is near them is not known
     data.hard, data.sets = 1.0, Near(list(data.facts.number)[:8])
     batch = data._with_pool(added, "seed")
     assert data.sets.fills == []
     assert batch.batch.candidates.shape[0] == 3
     assert len(data.with_statements()) == len(data.splits["train"]) - 3
+
+
+@pytest.mark.workflow
+def test_the_settings_of_the_pair_are_chosen_without_them(train, short_data, more, tmp_path, monkeypatch):
+    chosen_on = []
+
+    def recorded(forward, backward, examples, *, rule):
+        chosen_on.extend([(len(forward), len(backward)), {one.id for one in examples}])
+        return calibrated(forward, backward, examples, rule=rule)
+
+    monkeypatch.setattr("training.retriever.train.calibrated", recorded)
+    assert train(tmp_path / "run", f"--data.more={more}", epochs=1) == 0
+    own = {one.id for one in load_split(short_data, "dev")}
+    assert chosen_on == [(len(own), len(own)), own]
 
 
 def test_a_reader_learns_what_their_text_shows(toy_data, more):
