@@ -37,6 +37,7 @@ most*; `NOT_SAID` was chosen on dev."""
 _ORDERS = {words: OPERATORS.index(words if words == "!=" else words[0]) for words in ("=", "!=", "<", "<=", ">", ">=")}
 
 _HYPHEN = re.compile(r"\w[-\u2010\u2011]$")
+_IN_A_NUMBER = re.compile(r"(?<=\d)[:.,](?=\d)")
 
 
 @dataclass(frozen=True)
@@ -120,13 +121,17 @@ class _Reading:
     @cached_property
     def pairs(self) -> list[Tensor]:
         """The logits of the spans of each fact (`ReaderScores.spans`); many kinds of answers need none. None begins
-        after a hyphen: of *Nilo-Saharan*, *Saharan* is no answer."""
+        after a hyphen: of *Nilo-Saharan*, *Saharan* is no answer; and none ends or begins within a number: of *6:30*
+        neither is *6*."""
         tables = []
         for fact, (begin, length) in enumerate(zip(self.begin, self.lengths, strict=True)):
             table = self._scores.spans(self._start + begin, length)
             text, offsets = self.facts[fact], self.texts.spans[fact]
-            later = [bool(_HYPHEN.search(text[max(0, start - 2) : start])) for start, _ in offsets]
-            tables.append(table.masked_fill(torch.tensor(later, device=table.device)[:, None], float("-inf")))
+            inside = {place for one in _IN_A_NUMBER.finditer(text) for place in one.span()}
+            later = [start in inside or bool(_HYPHEN.search(text[max(0, start - 2) : start])) for start, _ in offsets]
+            short = [end in inside for _, end in offsets]
+            wrong = torch.tensor(later)[:, None] | torch.tensor(short)[None, :]
+            tables.append(table.masked_fill(wrong.to(table.device), float("-inf")))
         return tables
 
     def answer(self) -> Extracted:

@@ -320,6 +320,20 @@ def test_no_span_begins_after_a_hyphen(monkeypatch):
     assert found.text != "Beta"
 
 
+def test_no_span_begins_or_ends_within_a_number(monkeypatch):
+    apart, joined = "Beta opens at 6 : 30 on Monday .", "Beta opens at 6:30 on Monday ."
+    monkeypatch.setattr("tests.bgr.reader.test_extraction.FACTS", [FACTS[0], apart])
+    assert answer("span", start=[12], end=[12]).text == "6"
+    here = texts()
+    shift = [max(0, min(2, row - 4)) for row in range(len(here.spans[1]))]
+    spans = [(max(0, a - by), max(0, b - by)) for (a, b), by in zip(here.spans[1], shift, strict=True)]
+    assert [joined[a:b] for a, b in spans[4:8]] == ["6", ":", "30", "on"]
+    here = here._replace(facts=[FACTS[0], joined], spans=[here.spans[0], spans])
+    for start, end in (([12], [12, 14]), ([12, 14], [14])):
+        [found] = extract(scores("span", start=start, end=end), [here], CONFIG)
+        assert found.text == "6:30"
+
+
 def test_the_words_around_a_number_say_how_it_is_compared():
     assert answer("verify", operator="<", quantity=[4], asked=[7]).text == "no"
     assert answer("verify", operator="<", around=[">"], quantity=[4], asked=[7]).text == "yes"
