@@ -5,23 +5,16 @@ from __future__ import annotations
 import re
 
 from bgr.reader.asked_kind import without_amounts
-from bgr.utils.quantities import measures
+from bgr.utils.quantities import LESS_STEMS, MORE_STEMS, measures
 
 
 def _pattern(stems: str, words: str) -> re.Pattern[str]:
-    # of "great": greater, greatest; of "large": larger, largest; with a capital it is mostly a part of a title
+    # with a capital it is mostly a part of a title
     return re.compile(rf"(?<!\w)(?:(?:{'|'.join(stems.split())})(?:e?r|e?st)|{words})(?!\w)")
 
 
-_MOST = _pattern(
-    "big bigg broad busi costli dear deep dens fast great hard heavi high hott large long old quick rich strong tall "
-    "thick warm wide",
-    "more|most|maximum|better|best",
-)
-_LEAST = _pattern(
-    "cheap cold cool few light low narrow poor shallow short slight slow small soft soon thin tini weak young",
-    "less|least|minimum|worse|worst",
-)
+_MOST = _pattern(MORE_STEMS, "more|most|maximum|better|best")
+_LEAST = _pattern(LESS_STEMS, "less|least|minimum|worse|worst")
 _LATEST = _pattern("late new young", "last|(?:more|most) recent(?:ly)?")
 _EARLIEST = _pattern("earli old soon", "first|elder|eldest|(?:less|least) recent(?:ly)?")
 

@@ -227,15 +227,24 @@ _FILLERS = (
     rf"(?:(?:{'|'.join(MONTHS)}|on|in|the|an?|of|years?|dates?|day|start|beginning|end|exactly|some|time|total|just|number|row|column|"
     r"group|period)\s+|(?:US\s?)?[$]\s?)*$"
 )
-_MORE = (
-    r"(?:(?:more|greater|higher|larger|longer|later|bigger|better|older|heavier|denser|harder|farther|further|wider|"
-    r"taller|more \w+) than|over|above|after|exceed(?:s|ed|ing)?|beyond|past|upwards? of|following|"
-    r"surpass(?:es|ed|ing)?)"
+# of "great": greater, greatest; of "large": larger, largest
+MORE_STEMS = (
+    "big bigg broad busi costli dear deep dens fast great hard heavi high hott large long old quick rich strong tall "
+    "thick warm wide"
 )
-_LESS = (
-    r"(?:(?:less|fewer|lower|smaller|shorter|earlier|lighter|sooner|younger|less \w+) than|under|below|before|"
-    r"prior to|short of|beneath)"
+LESS_STEMS = "cheap cold cool few light low narrow poor shallow short slight slow small soft soon thin tini weak young"
+
+
+def _than(stems: str, word: str) -> str:
+    r"""*heavier than*, *more than*, *more severe than*."""
+    return rf"(?:(?:{'|'.join(stems.split())})e?r|{word}(?: \w+)?) than"
+
+
+_MORE = _than(f"{MORE_STEMS} late new farth furth bett", "more") + (
+    r"|over|above|after|exceed(?:s|ed|ing)?|beyond|past|upwards? of|following|surpass(?:es|ed|ing)?"
 )
+_LESS = _than(f"{LESS_STEMS} earli", "less") + r"|under|below|before|prior to|short of|beneath"
+_MORE, _LESS = f"(?:{_MORE})", f"(?:{_LESS})"
 _NOT = r"\b(?:not|no|n't|never)\s+(?:\w+\s+){0,2}?"
 _BEFORE = tuple(
     (op, re.compile(rf"(?:{pattern})\s+{_FILLERS}", re.IGNORECASE))

@@ -1,9 +1,10 @@
 """Small worlds: sentences about things that Atlas does not have, with questions, their evidence graphs and answers.
 
 Each world is of another domain, invented, and written by hand without templates: some forty sentences, many of them
-near misses of one another, and fourteen questions, of which two have no answer. Atlas asks about films, places,
-languages and chemistry in the words of its phrasebook; here are others, to learn from (`train.jsonl`) and to be tested
-on (`test.jsonl`).
+near misses of one another, and fourteen questions, of which two have no answer. Some are lists of three to fourteen
+plain facts, invented or well known, with eight plain questions, as people who try something first type them. Atlas asks
+about films, places, languages and chemistry in the words of its phrasebook; here are others, to learn from
+(`train.jsonl`) and to be tested on (`test.jsonl`).
 """
 
 from __future__ import annotations

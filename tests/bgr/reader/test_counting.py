@@ -15,6 +15,8 @@ OPENED = ("Om opened on 3 May 1921.", "Ur was opened in 1935.", "Es has been ope
     [
         ("How many of Moor's towers are more than 91 metres high?", TOWERS, "2", (2, 3)),
         ("How many of Moor's towers are less than 0.1 km high?", TOWERS, "2", (1, 3)),
+        ("How many of Moor's towers are taller than 91 metres?", TOWERS, "2", (2, 3)),
+        ("How many of Moor's towers are shallower than 91 metres?", TOWERS, "1", (1,)),
         ("Count the towers that are between 90 and 100 metres high.", TOWERS, "2", (1, 3)),
         ("What is the number of towers over ninety metres?", TOWERS, "2", (2, 3)),
         ("How many boxes have more than 15 levers?", LEVERS, "2", (1, 2)),

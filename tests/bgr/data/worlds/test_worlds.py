@@ -28,7 +28,7 @@ def test_no_world_is_in_two_splits_and_each_split_has_unanswerable_questions():
 def test_an_answer_can_be_read_in_the_evidence(split):
     for number, line in enumerate(one for one in LINES if one["split"] == split):
         found = parse_question(json.dumps(line), line["id"], number)
-        assert 30 <= len(found.facts) <= 60, line["id"]
+        assert 3 <= len(found.facts) <= 14 or 30 <= len(found.facts) <= 60, line["id"]  # a list, or a world
         evidence = " ".join(found.facts[node] for node in found.evidence).casefold()
         if found.graph is not None and found.type not in ("boolean", "count"):
             assert found.answer.casefold() in evidence, line["id"]
