@@ -30,6 +30,13 @@ class _Unit(NamedTuple):
     offset: float = 0.0
 
 
+_COINS = (
+    "cent crown dinar dirham ducat florin forint franc guilder krona krone kronor kroner kreuzer lira lire mark pence "
+    "penny peso rand rouble ruble rupee shilling thaler yen yuan zloty"
+).split()
+MONEY = frozenset({"dollar", "euro", "pound sterling", *_COINS})
+"""The dimensions of currencies, each its own."""
+
 _METRES = "met(?:re|er)s?"
 # a unit that begins like another one comes first
 _UNITS = (
@@ -39,9 +46,11 @@ _UNITS = (
     _Unit("week", r"weeks?\b", "time", 10_080),
     _Unit("month", r"months?\b", "time", 43_829),
     _Unit("year", r"years?\b", "time", 525_949),
-    _Unit("United States dollar", r"(?:(?:US|U\.S\.|United States|American) )?dollars?\b|USD\b", "dollar"),
+    _Unit("United States dollar", r"(?:US|U\.S\.|United States|American) dollars?\b|USD\b", "dollar"),
+    _Unit("dollar", r"dollars?\b", "dollar"),
     _Unit("euro", r"euros?\b|EUR\b|€", "euro"),
     _Unit("pound sterling", r"(?:pounds? sterling|GBP)\b", "pound sterling"),
+    *(_Unit(name, rf"{name}s?\b", name) for name in _COINS),
     _Unit("percent", r"%|per ?cent\b", "share"),
     _Unit("square kilometre", rf"(?:square|sq\.?) (?:kilo{_METRES}|km\b)|km²|km2\b", "area"),
     _Unit("square mile", r"(?:square|sq\.?) mi(?:les?)?\b", "area", 2.589988110336),
@@ -58,17 +67,34 @@ _UNITS = (
     _Unit("metre per second", rf"(?:{_METRES} per second|m/s)\b", "speed", 3.6),
     _Unit("kilogram", r"(?:kilograms?|kilos?|kg)\b", "mass"),
     _Unit("gram", r"(?:grams?|g)\b", "mass", 0.001),
+    _Unit("milligram", r"(?:milligrams?|mg)\b", "mass", 1e-6),
+    _Unit("ounce", r"(?:ounces?|oz)\b", "mass", 0.028349523125),
     _Unit("tonne", r"(?:metric tons?|tonnes?)\b", "mass", 1000),
     _Unit("pound", r"(?:pounds?|lbs?)\b", "mass", 0.45359237),
     _Unit("cubic metre", rf"cubic {_METRES}|m³|m3\b", "volume", 1000),
     _Unit("litre", r"lit(?:re|er)s?\b", "volume"),
+    _Unit("millilitre", r"(?:millilit(?:re|er)s?|ml)\b", "volume", 0.001),
     _Unit("gallon", r"gallons?\b", "volume", 3.785411784),
     _Unit("watt", r"(?:watts?|W)\b", "power", 0.001),
     _Unit("kilowatt", r"(?:kilowatts?|kW)\b", "power"),
+    _Unit("megawatt", r"(?:megawatts?|MW)\b", "power", 1000),
+    _Unit("gigawatt", r"(?:gigawatts?|GW)\b", "power", 1e6),
+    _Unit("volt", r"(?:volts?|V)\b", "voltage"),
+    _Unit("kilovolt", r"(?:kilovolts?|kV)\b", "voltage", 1000),
+    _Unit("hertz", r"(?:hertz|Hz)\b", "frequency"),
+    _Unit("kilohertz", r"(?:kilohertz|kHz)\b", "frequency", 1e3),
+    _Unit("megahertz", r"(?:megahertz|MHz)\b", "frequency", 1e6),
+    _Unit("gigahertz", r"(?:gigahertz|GHz)\b", "frequency", 1e9),
+    _Unit("decibel", r"(?:decibels?|dB)\b", "loudness"),
+    _Unit("kilobyte", r"(?:kilobytes?|[kK]B)\b", "data", 1e-3),
+    _Unit("megabyte", r"(?:megabytes?|MB)\b", "data"),
+    _Unit("gigabyte", r"(?:gigabytes?|GB)\b", "data", 1e3),
+    _Unit("terabyte", r"(?:terabytes?|TB)\b", "data", 1e6),
     _Unit("horsepower", r"(?:horsepower|hp)\b", "power", 0.7457),
     _Unit("millimetre", rf"(?:milli{_METRES}|mm)\b", "length", 0.001),
     _Unit("centimetre", rf"(?:centi{_METRES}|cm)\b", "length", 0.01),
     _Unit("kilometre", rf"(?:kilo{_METRES}|km)\b", "length", 1000),
+    _Unit("nautical mile", r"nautical miles?\b", "length", 1852),
     _Unit("mile", r"miles?\b", "length", 1609.344),
     _Unit("inch", r"inch(?:es)?\b", "length", 0.0254),
     _Unit("yard", r"yards?\b", "length", 0.9144),
@@ -144,6 +170,21 @@ def _month(match: re.Match[str], year: Quantity) -> Amount:
     days = monthrange(int(year.size), number)[1]
     first, last = (find_quantities(f"{int(year.size)}-{number}-{day}") for day in (1, days))
     return Amount(year.start - len(match[0]), year.end, first[0].size, year.text, "", True, True, last[0].size)
+
+
+_HALF = r"(?:[ap]\.m\.|[ap]m\b)"
+_CLOCK = rf"\d{{1,2}}(?::\d\d(?: ?{_HALF})?|\.\d\d ?{_HALF}| ?{_HALF}| o['’]clock)"
+_DAY = rf"\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?i:{'|'.join(MONTHS)})\b|(?i:{'|'.join(MONTHS)}) \d{{1,2}}(?:st|nd|rd|th)?"
+_CLOCK_OR_DAY = re.compile(rf"(?<!\d)(?:{_CLOCK}|{_DAY})(?!\d|[:.]\d)")
+
+
+def clock_or_day(text: str, amount: Amount) -> tuple[int, int]:
+    """Where a number is within a time of day or a day of the year, *6:30 pm*, *20 April*: its characters; else those of
+    the amount."""
+    if amount.unit or amount.date:
+        return amount.start, amount.end
+    around = (one.span() for one in _CLOCK_OR_DAY.finditer(text))
+    return next((span for span in around if span[0] <= amount.start < span[1]), (amount.start, amount.end))
 
 
 def amount_at(text: str, start: int, end: int) -> Amount | None:

@@ -6,23 +6,34 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from bgr.reader.amounts import YEARS, Amount, amounts, dimension
+from bgr.reader.amounts import MONEY, YEARS, Amount, amounts, dimension
 from bgr.utils.quantities import measures
 
 DATE = "date"
 _OR_THAN = re.compile(r"\b(?:or|than)\b")
-_MONEY = {"dollar", "euro", "pound sterling"}
 _WEIGHT = {"mass", "mass of a molecule", "molar mass"}
-_HIGH = {"length", "temperature", "share", "density", "speed", *_MONEY, *_WEIGHT}
+_HIGH = {"length", "temperature", "share", "density", "speed", "voltage", "frequency", "loudness", *MONEY, *_WEIGHT}
 _STEMS: dict[str, set[str]] = {
     "heav heavi light": {"density", *_WEIGHT},
     "tall deep wid narrow shallow thick thin far farth furth": {"length"},
     "high low": _HIGH,
     "long short": {"length", "time"},
-    "big bigg large small": {"angle", "length", "area", "volume", "share", "density", "power", *_MONEY, *_WEIGHT},
+    "big bigg large small": {
+        "angle",
+        "length",
+        "area",
+        "volume",
+        "share",
+        "density",
+        "power",
+        "data",
+        *MONEY,
+        *_WEIGHT,
+    },
     "hot hott warm cold cool": {"temperature"},
-    "cheap costli costly dear expensive pric pricey": {"share", *_MONEY},
-    "fast quick slow": {"speed", "time"},
+    "cheap costli costly dear expensive pric pricey": {"share", *MONEY},
+    "fast quick slow": {"speed", "time", "frequency"},
+    "loud quiet": {"loudness"},
     "dens": {"density"},
     "old young": {"time", DATE},
     "new late earli soon": {DATE},
@@ -34,7 +45,7 @@ _COMPARED = [
 ]
 _COMPARED += [
     (re.compile(rf"\b{verb}s? (?:the )?(?:more|most|less|least)\b"), kinds)
-    for verb, kinds in (("cost", _MONEY), ("weigh", {"density", *_WEIGHT}), ("last", {"time", DATE}))
+    for verb, kinds in (("cost", {*MONEY}), ("weigh", {"density", *_WEIGHT}), ("last", {"time", DATE}))
 ]
 _HOW = [(re.compile(rf"\bhow (?:{stems})\w?\b", re.IGNORECASE), kinds) for stems, kinds in _ANY]
 _NOUNS = {
@@ -46,7 +57,7 @@ _NOUNS = {
     "temperature|melting point|boiling point": {"temperature"},
     "speed": {"speed"},
     "area": {"area"},
-    "price|cost|budget|box office": _MONEY,
+    "price|cost|budget|box office": {*MONEY},
     "duration|runtime|running time": {"time"},
 }
 _HOW += [
@@ -55,7 +66,7 @@ _HOW += [
 ]
 _HOW += [
     (re.compile(r"\bhow much (?:\S+ ){1,8}?weigh\b", re.IGNORECASE), {"density", *_WEIGHT}),
-    (re.compile(r"\bhow much (?:\S+ ){1,8}?cost\b", re.IGNORECASE), _MONEY),
+    (re.compile(r"\bhow much (?:\S+ ){1,8}?cost\b", re.IGNORECASE), {*MONEY}),
     (re.compile(r"^\W*(?:when\b|(?:in |on )?(?:what|which) (?:year|date|month)\b)", re.IGNORECASE), {DATE}),
 ]
 

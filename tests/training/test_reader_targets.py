@@ -94,7 +94,8 @@ def test_without_a_program_a_number_at_the_one_end_of_the_evidence_is_found():
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind"), [("20 m", "quantity"), ("20", "quantity"), ("20 crowns", "span"), ("8 May", "span")]
+    ("answer", "kind"),
+    [("20 m", "quantity"), ("20", "quantity"), ("20 crowns", "quantity"), ("20 mirks", "span"), ("8 May", "span")],
 )
 def test_without_a_program_a_number_with_another_word_is_a_span(answer, kind):
     text = f"It took {answer} to light the lamp."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bgr.reader.amounts import amount_at, amounts, bounds, common_sizes, compared, of_one_kind
+from bgr.reader.amounts import amount_at, amounts, bounds, clock_or_day, common_sizes, compared, of_one_kind
 
 
 def first(text):
@@ -15,7 +15,10 @@ def first(text):
         ("It melts at 1,541 °C.", [("1,541 °C", 1541, "degree Celsius")]),
         ("It melts at 1,814.15 kelvins.", [("1,814.15 kelvins", 1814.15, "kelvin")]),
         ("It cost US$1.5 million in 1988.", [("US$1.5 million", 1.5e6, "United States dollar"), ("1988", 1988, "")]),
-        ("3.2 million dollars", [("3.2 million dollars", 3.2e6, "United States dollar")]),
+        ("3.2 million dollars", [("3.2 million dollars", 3.2e6, "dollar")]),
+        ("3 US dollars, 20 crowns", [("3 US dollars", 3, "United States dollar"), ("20 crowns", 20, "crown")]),
+        ("230 V, 2.4 GHz, 3 dB", [("230 V", 230, "volt"), ("2.4 GHz", 2.4, "gigahertz"), ("3 dB", 3, "decibel")]),
+        ("97 won, 5 crowned", [("97", 97, ""), ("5", 5, "")]),
         ("It is 142 metres high, or 466 ft.", [("142 metres", 142, "metre"), ("466 ft", 466, "foot")]),
         ("1,200 square miles", [("1,200 square miles", 1200, "square mile")]),
         ("0.5 m² and 3km.", [("0.5 m²", 0.5, "square metre"), ("3km", 3, "kilometre")]),
@@ -101,6 +104,20 @@ def test_bounds(question, low, high):
         ends = bounds(question, place)
         assert [one.size for one in ends] == [low, high]
         assert ends[0].unit == ends[1].unit
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("opens at 6:30 on Monday", ["6:30", "6:30"]),
+        ("opens at 6.30 pm.", ["6.30 pm"]),
+        ("at 3 a.m. and 10 o'clock", ["3 a.m.", "10 o'clock"]),
+        ("back on 20 April, or April 21", ["20 April", "April 21"]),
+        ("on 20 April 1990, 6.30 metres, 3 amps", ["20 April 1990", "6.30 metres", "3"]),
+    ],
+)
+def test_a_time_of_day_or_a_day_of_the_year_is_one(text, found):
+    assert [text[slice(*clock_or_day(text, one))] for one in amounts(text)] == found
 
 
 def test_no_bounds():

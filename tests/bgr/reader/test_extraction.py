@@ -241,12 +241,16 @@ def test_a_number_has_its_plain_form_and_unit():
         ("It melts at 1,541 °C .", "1,541", 1, "1,541 °C"),
         ("It has 142 rooms .", "142", 1, "142"),  # no word of the likely unit
         ("It is 5 light years away .", "5", 2, "5 light year"),
+        ("It costs 9.75 crowns per share .", "9.75", 3, "9.75 crowns"),
+        ("It opens at 6 : 30 .", "6", 0, "6"),
+        ("It opens at 6:30 pm .", "6:30", 0, "6:30 pm"),
+        ("It opens on 20 April .", "20", 0, "20 April"),
         ("It fell in 44 BC .", "44", 0, "44 BC"),
         ("It opened on May 3, 1990 .", "3,", 1, "1990-05-03"),
     ],
 )
 def test_an_amount_is_what_its_fact_states(monkeypatch, fact, number, unit, text):
-    monkeypatch.setattr(CONFIG, "units", ["", "minute", "light year"])
+    monkeypatch.setattr(CONFIG, "units", ["", "minute", "light year", "percent"])
     place = fact.index(number)
     spans = [(0, 0), (place, place + len(number)), (len(fact) - 1, len(fact)), (0, 0)]
     numbers = token_numbers(fact, spans)
@@ -262,7 +266,7 @@ def test_an_amount_is_what_its_fact_states(monkeypatch, fact, number, unit, text
             "case": one.case[few], "lengths": torch.tensor([4]), "names": torch.zeros(0, 2, dtype=torch.long),
             "named": torch.zeros(0),
             "quantity": torch.zeros(4).masked_fill(row.isnan(), float("-inf")),
-            "unit": torch.full((4, 3), LOW).index_fill(1, torch.tensor([unit]), HIGH),
+            "unit": torch.full((4, 4), LOW).index_fill(1, torch.tensor([unit]), HIGH),
         }
     )  # fmt: skip
     [answered] = extract(found, [here], CONFIG)
