@@ -78,6 +78,7 @@ class BgrDataModule(LightningDataModule):
         unanswerable: also train and validate on the questions without an answer.
         beside: share of the questions of an epoch whose pool gets facts of the `database` about the same things as
             their gold facts (`training.questions.plain_questions`).
+        few: share of the questions of an epoch that have few candidates, from their gold facts alone to six more.
         withheld: share of the questions of an epoch from which a gold fact is withheld
             (`training.questions.unanswerable.withheld`), as further questions without an answer; of those that need all
             of their facts.
@@ -119,6 +120,7 @@ class BgrDataModule(LightningDataModule):
         hard: float = 0.0,
         beside: float = 0.0,
         unanswerable: bool = False,
+        few: float = 0.0,
         withheld: float = 0.0,
         foreign: float = 0.0,
         joined: float = 0.0,
@@ -136,13 +138,20 @@ class BgrDataModule(LightningDataModule):
         at_least(1, batch_size=batch_size, dev_batch_size=dev_batch_size)
         at_least(0, candidates=candidates, limit=limit, dev_limit=dev_limit, pool=pool, searched=searched)
         at_least(0, workers=workers or 0)
-        share(hard=hard, beside=beside, withheld=withheld, foreign=foreign, joined=joined, hasty=hasty)
+        share(hard=hard, beside=beside, few=few, withheld=withheld, foreign=foreign, joined=joined, hasty=hasty)
         share(plain=plain, other=other)
         if bool(searched) != bool(collection) or bool(searched) != bool(searcher):
             raise ValueError("collection, searcher and searched go together; give all or none of them")
         if searched and not candidates:
             raise ValueError("searched needs candidates, the number of texts that are read")
-        pooled = {"hard": hard, "beside": beside, "withheld": withheld, "foreign": foreign, "searched": searched}
+        pooled = {
+            "hard": hard,
+            "beside": beside,
+            "few": few,
+            "withheld": withheld,
+            "foreign": foreign,
+            "searched": searched,
+        }
         for name, value in pooled.items():
             if value and not pool:
                 raise ValueError(f"{name} needs a pool")
@@ -159,6 +168,7 @@ class BgrDataModule(LightningDataModule):
         self.same_things: Mapping[str, list[str]] = {}
         self.sets: CandidateSets | None = None
         self.unanswerable = unanswerable
+        self.few = few
         self.withheld = withheld
         self.foreign = foreign
         self.joined = joined
@@ -325,6 +335,7 @@ class BgrDataModule(LightningDataModule):
             not_near=self.from_more,
             same_things=(self.same_things, self.beside),
             searched=self.own_pools,
+            few=self.few,
             withheld=self.withheld,
             foreign=(self.foreign_questions, self.foreign),
             other=(self.others, self.other),

@@ -1,6 +1,7 @@
 """The pool that the pruner chooses from in training."""
 
 import random
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -9,10 +10,12 @@ from transformers import AutoTokenizer
 from bgr.collection.collection import Collection
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import DataError
+from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.graph_hop.checkpoint import Settings
 from training.data_module import BgrDataModule
 from training.search.own_pools import own_pools
+from training.search.pools import FEW, among_few
 
 
 @pytest.fixture
@@ -56,6 +59,29 @@ def test_a_pool_begins_with_the_questions_own_facts_and_has_no_fact_twice(module
         assert len(pool) == len(set(pool)) <= 8
     again = data._with_pool(examples, "seed")
     assert (again.most, again.batch.candidates.tolist()) == (batch.most, batch.batch.candidates.tolist())
+
+
+def test_a_share_of_the_questions_has_few_candidates_of_its_own(module):
+    data = module(pool=8, few=0.5)
+    examples = [one for one in data.splits["train"] if one.answerable][:12]
+    examples = [
+        replace(one, facts=(*one.facts, *(f for f in data.facts.number if f not in one.facts))) for one in examples
+    ]
+    sizes = Counter()
+    for seed in range(8):
+        batch = data._with_pool(examples, f"seed {seed}")
+        for before, asked, pool in zip(examples, batch.examples, pools(data, batch), strict=True):
+            gold = [asked.facts[node] for node in asked.graph.nodes]
+            assert gold == [before.facts[node] for node in before.graph.nodes]
+            if len(asked.facts) < len(before.facts):
+                assert pool == list(asked.facts)
+                sizes[len(pool) - len(gold)] += 1
+    assert set(sizes) == set(range(FEW + 1))
+    assert 30 <= sizes.total() <= 66
+    # without an answer there is at least one candidate
+    none = replace(examples[0], graph=EvidenceGraph(()), missing="all")
+    found = [among_few(none, random.Random(seed)).facts for seed in range(40)]
+    assert {len(facts) for facts in found} == set(range(1, FEW + 1))
 
 
 def test_hard_facts_fill_the_pools_of_questions_with_an_answer(module):

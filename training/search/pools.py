@@ -15,6 +15,9 @@ from training.questions.unanswerable import OtherQuestion, about_something_else,
 OWN_POOLS = 0.8
 """How often a question that was searched for has its own pool in training."""
 
+FEW = 6
+"""Maximum number of candidates that are no evidence, of a question among few."""
+
 
 class Drawn(NamedTuple):
     """Questions as they are asked, the candidates of each, its own ones first, and the number of candidates that the
@@ -37,6 +40,7 @@ class Pools:
         not_near: questions whose facts have no statements, so that what is near them may be what is asked for.
         same_things: by question, facts about the same things.
         searched: by question, the first texts of its search over a collection.
+        few: share of the questions that have their gold facts and up to `FEW` others of their own, and no strangers.
         withheld: share of the questions from which a gold fact is withheld.
         foreign: by question, the same one with a word of which the data know nothing.
         other: by question, one about the same thing that the data never answer.
@@ -49,6 +53,7 @@ class Pools:
     not_near: Container[str]
     same_things: tuple[Mapping[str, list[str]], float]
     searched: Mapping[str, list[str]]
+    few: float
     withheld: float
     foreign: tuple[Mapping[str, str], float]
     other: tuple[Mapping[str, OtherQuestion], float]
@@ -63,6 +68,10 @@ class Pools:
         for example in examples:
             ranked.append(example.id in self.searched and draw.random() < OWN_POOLS)
             changed = self._asked(only_gold(example) if ranked[-1] else example, example, draw)
+            if self.few and changed.facts and draw.random() < self.few:
+                asked.append(among_few(changed, draw))
+                pools.append(list(asked[-1].facts))
+                continue
             strangers = self._strangers(example, others, ranked[-1], draw)
             # a withheld fact does not return
             own = () if ranked[-1] else set(example.facts)
@@ -106,6 +115,12 @@ class Pools:
 def only_gold(example: Example) -> Example:
     """The same question with its gold facts as its only candidates."""
     return fewer_candidates(example, 0, "")
+
+
+def among_few(example: Example, draw: random.Random) -> Example:
+    """The same question with its gold facts and at most `FEW` others as candidates; at least one without gold facts."""
+    gold = len(example.graph.nodes)
+    return fewer_candidates(example, gold + draw.randint(0 if gold else 1, FEW), str(draw.random()))
 
 
 def fewer_candidates(example: Example, count: int, seed: str) -> Example:
