@@ -235,16 +235,17 @@ MORE_STEMS = (
 LESS_STEMS = "cheap cold cool few light low narrow poor shallow short slight slow small soft soon thin tini weak young"
 
 
-def _than(stems: str, word: str) -> str:
-    r"""*heavier than*, *more than*, *more severe than*."""
-    return rf"(?:(?:{'|'.join(stems.split())})e?r|{word}(?: \w+)?) than"
+def _than(stems: str, word: str, others: str) -> str:
+    r"""*heavier than*, *more than*, *more severe than*, or one of the others."""
+    return rf"(?:(?:(?:{'|'.join(stems.split())})e?r|{word}(?: \w+)?) than|{others})"
 
 
-_MORE = _than(f"{MORE_STEMS} late new farth furth bett", "more") + (
-    r"|over|above|after|exceed(?:s|ed|ing)?|beyond|past|upwards? of|following|surpass(?:es|ed|ing)?"
+_MORE = _than(
+    f"{MORE_STEMS} late new farth furth bett",
+    "more",
+    r"over|above|after|exceed(?:s|ed|ing)?|beyond|past|upwards? of|following|surpass(?:es|ed|ing)?",
 )
-_LESS = _than(f"{LESS_STEMS} earli", "less") + r"|under|below|before|prior to|short of|beneath"
-_MORE, _LESS = f"(?:{_MORE})", f"(?:{_LESS})"
+_LESS = _than(f"{LESS_STEMS} earli", "less", r"under|below|before|prior to|short of|beneath")
 _NOT = r"\b(?:not|no|n't|never)\s+(?:\w+\s+){0,2}?"
 _BEFORE = tuple(
     (op, re.compile(rf"(?:{pattern})\s+{_FILLERS}", re.IGNORECASE))
