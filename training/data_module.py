@@ -215,7 +215,7 @@ class BgrDataModule(LightningDataModule):
         if self.searched and not self.own_pools:
             self.own_pools = self._own_pools(model.device, cache)
         if self.beside and not self.same_things:
-            self.same_things = self._made(self._database, partial(same_things, self.with_statements()))
+            self.same_things = self._made(self._database, partial(same_things, self.own("train")))
         if self.other and not self.others:
             self.others = self._made(self.folder, self._other_questions)
         self.tokenize(tokenizer, model)
@@ -229,13 +229,9 @@ class BgrDataModule(LightningDataModule):
         self.from_more |= {one.id for one in found}
         return found
 
-    def with_statements(self) -> list[Example]:
-        """The training questions whose facts are those of `folder`."""
-        return [one for one in self.splits["train"] if one.id not in self.from_more]
-
-    def own_dev(self) -> list[Example]:
-        """The dev questions of `folder`."""
-        return [one for one in self.splits["dev"] if one.id not in self.from_more]
+    def own(self, split: str) -> list[Example]:
+        """The questions of a split that are of `folder`, whose facts may have statements."""
+        return [one for one in self.splits[split] if one.id not in self.from_more]
 
     @property
     def _database(self) -> str:
@@ -251,7 +247,7 @@ class BgrDataModule(LightningDataModule):
             raise DataError(f"{folder}: {error}") from None
 
     def _other_questions(self, table: FactTable) -> dict[str, OtherQuestion]:
-        asked = ((one.id, ask_other(one, table)) for one in self.with_statements() if one.answerable)
+        asked = ((one.id, ask_other(one, table)) for one in self.own("train") if one.answerable)
         return {name: other for name, other in asked if other is not None}
 
     def _own_pools(self, device: torch.device, cache: Path) -> dict[str, list[str]]:

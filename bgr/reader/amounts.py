@@ -34,7 +34,7 @@ _COINS = (
     "cent crown dinar dirham ducat florin forint franc guilder krona krone kronor kroner kreuzer lira lire mark pence "
     "penny peso rand rouble ruble rupee shilling thaler yen yuan zloty"
 ).split()
-MONEY = frozenset({"dollar", "euro", "pound sterling", *_COINS})
+MONEY = {"dollar", "euro", "pound sterling", *_COINS}
 """The dimensions of currencies, each its own."""
 
 _METRES = "met(?:re|er)s?"
@@ -178,13 +178,13 @@ _DAY = rf"\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?i:{'|'.join(MONTHS)})\b|(?i:{'|'.j
 _CLOCK_OR_DAY = re.compile(rf"(?<!\d)(?:{_CLOCK}|{_DAY})(?!\d|[:.]\d)")
 
 
-def clock_or_day(text: str, amount: Amount) -> tuple[int, int]:
-    """Where a number is within a time of day or a day of the year, *6:30 pm*, *20 April*: its characters; else those of
-    the amount."""
-    if amount.unit or amount.date:
-        return amount.start, amount.end
-    around = (one.span() for one in _CLOCK_OR_DAY.finditer(text))
-    return next((span for span in around if span[0] <= amount.start < span[1]), (amount.start, amount.end))
+def with_clock_or_day(text: str, amount: Amount) -> Amount:
+    """The amount with the words of the time of day or the day of the year that it is within: *6:30 pm*, *20 April*."""
+    around = () if amount.unit or amount.date else _CLOCK_OR_DAY.finditer(text)
+    for one in around:
+        if one.start() <= amount.start < one.end():
+            return replace(amount, start=one.start(), end=one.end(), worded=True)
+    return amount
 
 
 def amount_at(text: str, start: int, end: int) -> Amount | None:

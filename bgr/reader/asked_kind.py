@@ -18,18 +18,9 @@ _STEMS: dict[str, set[str]] = {
     "tall deep wid narrow shallow thick thin far farth furth": {"length"},
     "high low": _HIGH,
     "long short": {"length", "time"},
-    "big bigg large small": {
-        "angle",
-        "length",
-        "area",
-        "volume",
-        "share",
-        "density",
-        "power",
-        "data",
-        *MONEY,
-        *_WEIGHT,
-    },
+    "big bigg large small": {"angle", "length", "area", "volume", "share", "density", "power", "data"}
+    | MONEY
+    | _WEIGHT,
     "hot hott warm cold cool": {"temperature"},
     "cheap costli costly dear expensive pric pricey": {"share", *MONEY},
     "fast quick slow": {"speed", "time", "frequency"},
@@ -45,7 +36,7 @@ _COMPARED = [
 ]
 _COMPARED += [
     (re.compile(rf"\b{verb}s? (?:the )?(?:more|most|less|least)\b"), kinds)
-    for verb, kinds in (("cost", {*MONEY}), ("weigh", {"density", *_WEIGHT}), ("last", {"time", DATE}))
+    for verb, kinds in (("cost", MONEY), ("weigh", {"density", *_WEIGHT}), ("last", {"time", DATE}))
 ]
 _HOW = [(re.compile(rf"\bhow (?:{stems})\w?\b", re.IGNORECASE), kinds) for stems, kinds in _ANY]
 _NOUNS = {
@@ -57,7 +48,7 @@ _NOUNS = {
     "temperature|melting point|boiling point": {"temperature"},
     "speed": {"speed"},
     "area": {"area"},
-    "price|cost|budget|box office": {*MONEY},
+    "price|cost|budget|box office": MONEY,
     "duration|runtime|running time": {"time"},
 }
 _HOW += [
@@ -66,7 +57,7 @@ _HOW += [
 ]
 _HOW += [
     (re.compile(r"\bhow much (?:\S+ ){1,8}?weigh\b", re.IGNORECASE), {"density", *_WEIGHT}),
-    (re.compile(r"\bhow much (?:\S+ ){1,8}?cost\b", re.IGNORECASE), {*MONEY}),
+    (re.compile(r"\bhow much (?:\S+ ){1,8}?cost\b", re.IGNORECASE), MONEY),
     (re.compile(r"^\W*(?:when\b|(?:in |on )?(?:what|which) (?:year|date|month)\b)", re.IGNORECASE), {DATE}),
 ]
 

@@ -16,7 +16,16 @@ import torch
 from torch import Tensor
 
 from bgr.models.extractive_reader import KINDS, OPERATORS, ExtractiveReaderConfig, ReaderScores
-from bgr.reader.amounts import Amount, amount_at, bounds, clock_or_day, common_sizes, compared, is_within, of_one_kind
+from bgr.reader.amounts import (
+    Amount,
+    amount_at,
+    bounds,
+    common_sizes,
+    compared,
+    is_within,
+    of_one_kind,
+    with_clock_or_day,
+)
 from bgr.reader.asked_kind import compares_another_kind, may_be_asked, may_be_compared
 from bgr.reader.comparisons import MAX_COMPARED, Comparison, compare_named, verify_stated, wants_most
 from bgr.reader.counting import count_stated
@@ -217,11 +226,10 @@ class _Reading:
             if amount is not None and may_be_asked(self.question, amount):
                 unit = self.unit[token].softmax(0)
                 likely = self.config.units[int(unit.argmax())] if len(unit) else ""
+                amount = with_clock_or_day(self.facts[fact], amount)
                 text = self._stated(amount, self.facts[fact], likely)
                 sure = chance * float(unit.max() if len(unit) else 1.0)
-                return Extracted(
-                    text, "quantity", sure, (fact,), (Span(fact, *clock_or_day(self.facts[fact], amount)),)
-                )
+                return Extracted(text, "quantity", sure, (fact,), (Span(fact, amount.start, amount.end),))
             rejected = rejected or amount is not None
             logits[token] = float("-inf")
         return NOTHING if rejected else None
@@ -230,9 +238,8 @@ class _Reading:
         """A number with the unit that the fact states: in plain form if answers have this unit, else as it is written.
         The likely unit counts only where the fact has its first word and no unit that is known."""
         unit = amount.unit if any(self.config.units) else ""  # there are readers that answer without units
-        start, end = clock_or_day(fact, amount)
-        if amount.worded or (unit and unit not in self.config.units) or (start, end) != (amount.start, amount.end):
-            return fact[start:end]
+        if amount.worded or (unit and unit not in self.config.units):
+            return fact[amount.start : amount.end]
         if not unit and re.search(rf"\b{re.escape(likely.split(' ')[0])}", fact[amount.end :], re.IGNORECASE):
             unit = likely
         return f"{amount.plain} {unit}".strip()

@@ -43,13 +43,13 @@ def test_its_questions_are_learned_with_their_own_candidates(toy_data, more, tok
     assert sum(one.id in data.from_more for one in dev) == 3
     data.setup()
     assert data.splits["dev"] == dev
-    assert data.own_dev() == [one for one in dev if not one.id.startswith("more: ")]
+    assert data.own("dev") == [one for one in dev if not one.id.startswith("more: ")]
     # what is near them is not known
     data.hard, data.sets = 1.0, Near(list(data.facts.number)[:8])
     batch = data._with_pool(added, "seed")
     assert data.sets.fills == []
     assert batch.batch.candidates.shape[0] == 3
-    assert len(data.with_statements()) == len(data.splits["train"]) - 3
+    assert len(data.own("train")) == len(data.splits["train"]) - 3
 
 
 @pytest.mark.workflow

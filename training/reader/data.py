@@ -143,7 +143,7 @@ class ReaderDataModule(BgrDataModule):
     def first_asked(self, limit: int) -> list[Example]:
         """The first training questions of `folder`, and as many of `more`."""
         more = [one for one in self.splits["train"] if one.id in self.from_more]
-        return [*self.with_statements()[:limit], *more[:limit]]
+        return [*self.own("train")[:limit], *more[:limit]]
 
     def statements(self, example: Example, node: int) -> Sequence[Fact]:
         """The statements of a candidate; none if the dataset has none."""

@@ -270,7 +270,7 @@ def _choice(
 
 
 def _of_leaves(example: Example, texts: Sequence[str], leaves: Sequence[int]) -> Target | None:
-    """What to read where no statements are known and the evidence has several ends.
+    """What to read in evidence with several ends, if its statements are not known.
 
     A count is that of the ends, if the answer is their number, or of those that are as the question wants
     (`_wanted`). A comparison is one of the ends, if each states one amount and the answer stands in the one that the

@@ -123,7 +123,7 @@ class _Answered:
 @torch.inference_mode()
 def _question_vectors(module: ReaderModule, data: ReaderDataModule) -> torch.Tensor:
     """The vectors of the first training questions of the dataset that the reader is for."""
-    examples = data.with_statements() or data.splits["train"]
+    examples = data.own("train") or data.splits["train"]
     questions = list(dict.fromkeys(example.question for example in examples))[:MAX_KNOWN]
     found = []
     for start in range(0, len(questions), data.dev_batch_size):

@@ -143,7 +143,7 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
             data.prepare(tokenizer, model, run.states_folder)
             prepared = model
             # another dataset's questions without an answer are near misses, for which ours would be refused as well
-            data.splits["dev"] = data.own_dev()
+            data.splits["dev"] = data.own("dev")
         found.append(decode_dev(model, data))
     forward, backward = found
     settings = calibrated(forward, backward, data.splits["dev"], rule=cli.config["rule"])

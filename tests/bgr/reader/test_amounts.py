@@ -2,7 +2,7 @@
 
 import pytest
 
-from bgr.reader.amounts import amount_at, amounts, bounds, clock_or_day, common_sizes, compared, of_one_kind
+from bgr.reader.amounts import amount_at, amounts, bounds, common_sizes, compared, of_one_kind, with_clock_or_day
 
 
 def first(text):
@@ -117,7 +117,8 @@ def test_bounds(question, low, high):
     ],
 )
 def test_a_time_of_day_or_a_day_of_the_year_is_one(text, found):
-    assert [text[slice(*clock_or_day(text, one))] for one in amounts(text)] == found
+    whole = [with_clock_or_day(text, one) for one in amounts(text)]
+    assert [text[one.start : one.end] for one in whole] == found
 
 
 def test_no_bounds():
